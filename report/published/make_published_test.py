@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""The committed published figures are what the script makes of the source, and every published number is in them."""
+from __future__ import annotations
+
+import json
+import tempfile
+import unittest
+from decimal import Decimal
+from pathlib import Path
+
+import make_published
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "report/testdata/published_h100.json"
+COMMITTED = ROOT / "baselines/h100-80gb/published.json"
+
+
+def load(path: Path) -> dict:
+    return json.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+
+
+class PublishedFigures(unittest.TestCase):
+    def setUp(self) -> None:
+        self.source = load(SOURCE)
+        self.rows = {row["name"]: row for row in load(COMMITTED)["benchmarks"]}
+
+    def test_regenerating_changes_no_byte(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            again = Path(folder) / "published.json"
+            self.assertEqual(make_published.main([str(SOURCE), str(again)]), 0)
+            self.assertEqual(again.read_bytes(), COMMITTED.read_bytes())
+
+    def test_one_line_a_row_and_no_name_twice(self) -> None:
+        lines = [line for line in COMMITTED.read_text(encoding="utf-8").splitlines() if '"name"' in line]
+        self.assertEqual(len(lines), 2 * (8 + 28 + 8) + 4)
+        self.assertEqual(len({json.loads(line.rstrip(","))["name"] for line in lines}), len(lines))
+
+    def test_rows_are_complete(self) -> None:
+        for name, row in self.rows.items():
+            with self.subTest(name):
+                self.assertEqual((row["run_type"], row["iterations"], row["time_unit"], row["provenance"]),
+                                 ("iteration", 1, "us", "published"))
+                self.assertGreater(row["real_time"], 0)
+                self.assertIn("H100", row["gpu_name"])
+                self.assertEqual("label" in row, name.startswith("embedding_backward/"))
+
+    def test_times_by_hand(self) -> None:
+        """A few figures converted by hand, so that a wrong unit or a wrong name cannot agree with itself."""
+        expected = {
+            "embedding_backward/new/tokens:8/vocab:32000/hidden:1024/ids:uniform/dtype:bf16/part:kernel/timer:cold": "25.6",
+            "embedding_backward/legacy/tokens:512/vocab:151936/hidden:4096/ids:uniform/dtype:bf16/part:kernel/timer:cold":
+                "3698262",
+            "row_fold/new/rows:1/cols:128/dtype:fp32/timer:wall": "8.7",
+            "row_fold/legacy/rows:16384/cols:128/dtype:fp32/timer:wall": "109794.4",
+            "qwen3_ffn/legacy/tokens:1/direction:forward_backward/timer:event": "20672.8",
+            "dw_gemm_kernel_time/legacy": "157657",
+            "dw_gemm_kernel_time/new": "12006",
+            "dw_gemm_kernel_time/control_before": "392263",
+            "dw_gemm_kernel_time/control_after": "391452",
+        }
+        for name, text in expected.items():
+            with self.subTest(name):
+                self.assertEqual(str(self.rows[name]["real_time"]), text)
+
+    def test_every_published_number_is_there(self) -> None:
+        for family in self.source["families"]:
+            ours = [row for name, row in self.rows.items() if name.startswith(family["op"] + "/")]
+            times = sorted(Decimal(row["real_time"]) / 1000 for row in ours)
+            speedups = sorted(row["published_speedup"] for row in ours if "published_speedup" in row)
+            with self.subTest(family["op"]):
+                self.assertEqual(times, sorted(value for row in family["rows"] for key, value in row.items()
+                                               if key.endswith("_ms")))
+                self.assertEqual(speedups, sorted(row["speedup"] for row in family["rows"] if "speedup" in row))
+
+    def test_what_the_source_says_in_words_is_in_the_context(self) -> None:
+        context = load(COMMITTED)["context"]
+        self.assertTrue(all(isinstance(value, str) for value in context.values()))
+        for family in self.source["families"]:
+            for key in ("origin", "software", "timed", "gpu"):
+                self.assertIn(family[key], context.values())
+        self.assertIn("about 1.75", context["dw_gemm_kernel_time.event.legacy_ms_per_launch"])
+
+    def test_no_binary_noise(self) -> None:
+        for row in self.rows.values():
+            for value in row.values():
+                if isinstance(value, Decimal):
+                    self.assertLessEqual(len(value.as_tuple().digits), 7, row["name"])
+
+
+if __name__ == "__main__":
+    unittest.main()
