@@ -1,0 +1,362 @@
+#!/usr/bin/env python3
+"""Draws the speedup over legacy, case by case, from a result folder: speedup.png and speedup.svg.
+
+usage: speedup.py RESULT [--out DIR]
+
+One panel an operator, one line a case and variant, a log scale that starts at the line "legacy = 1". The times
+stand beside it as numbers. What is wrong, failed or skipped says so in place of a time.
+"""
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
+
+import matplotlib
+
+matplotlib.use("Agg")
+from matplotlib.axes import Axes  # noqa: E402  (the backend is chosen first)
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.textpath import TextPath  # noqa: E402
+from matplotlib.ticker import FixedLocator, NullLocator  # noqa: E402
+
+import result_folder  # noqa: E402
+from result_folder import Case, Measured, Results, Speedup, UnusableInput  # noqa: E402
+
+matplotlib.rcParams.update({
+    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": 11,
+    "text.parse_math": False,  # names are data: a dollar sign in one is no formula
+    "svg.fonttype": "none",  # text stays text: it can be searched, selected and tested
+    "svg.hashsalt": "strictbench",  # the same results give the same bytes
+})
+
+INK, MUTED, FAINT, ALARM = "#1c2128", "#57606a", "#d8dee4", "#b42318"
+SLOWER_GROUND = "#fbeceb"
+COLOURS = {"legacy": "#57606a", "new": "#0b5cad"}
+MORE_COLOURS = ["#b35900", "#1a7f5a", "#8250df", "#a3306e", "#4d6b00"]
+
+# Inches.
+TITLE, AXIS, GAP = 0.64, 0.34, 0.12
+HEADER, FOOTER, MARGIN = 1.02, 0.62, 0.25
+PLOT_WIDTH, COLUMN_WIDTH = 5.0, 0.98
+TALLEST_PIXELS = 60_000  # a PNG's side has 16 bits to spare
+LONGEST_LABEL = 64
+
+
+@dataclass
+class Panel:
+    """One operator: its cases with their labels, and what all of them share, which moves into the title."""
+
+    operator: str
+    shared: str
+    cases: list[tuple[str, dict[str, Measured]]]
+    variants: list[str]  # legacy first
+
+    def others(self) -> list[str]:
+        return [variant for variant in self.variants if variant != "legacy"]
+
+    def lines(self) -> int:
+        return len(self.cases) * max(1, len(self.others()))
+
+    def plot_height(self) -> float:
+        """Lines of one case stand a little closer together than lines of different cases must."""
+        return self.lines() * (0.285 if len(self.others()) <= 1 else 0.24)
+
+    def height(self) -> float:
+        return TITLE + self.plot_height() + AXIS + GAP
+
+
+def plain(text: str, longest: int = LONGEST_LABEL) -> str:
+    """Text as it may be drawn: no control characters, lone surrogates or line breaks, and cut to size."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return shown if len(shown) <= longest else shown[:longest - 1] + "…"
+
+
+def time_text(seconds: float) -> str:
+    """Three significant digits and the unit that keeps them short."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= 0.9995 * size:
+            return f"{significant(seconds / size)} {unit}"
+    return f"{significant(seconds / 1e-9)} ns"
+
+
+def significant(value: float) -> str:
+    """Three significant digits, written out, thousands grouped."""
+    if value <= 0 or not math.isfinite(value):
+        return str(value)
+    digits = 2 - math.floor(math.log10(value))
+    rounded = round(value, digits)
+    return f"{rounded:,.{max(0, 2 - math.floor(math.log10(rounded)))}f}"
+
+
+def speedup_text(value: float) -> str:
+    return f"{significant(value)}×"
+
+
+def pair_text(key: str, value: str) -> str:
+    return f"{key} {value}" if value else key
+
+
+def panels_of(results: Results) -> list[Panel]:
+    """Cuts the results into panels and each case's name into what it shares and what sets it apart."""
+    panels = []
+    for operator in results.operators():
+        cases = {case: variants for case, variants in results.cases.items() if case.operator == operator}
+        shapes = [case.shape for case in cases]
+        shared = [pair for pair in shapes[0] if len(shapes) > 1 and all(pair in shape for shape in shapes)]
+        labelled = []
+        for case, variants in cases.items():
+            own = [pair_text(*pair) for pair in case.shape if pair not in shared]
+            labelled.append((plain(" · ".join(own) or operator), variants))
+        names = list(dict.fromkeys(name for variants in cases.values() for name in variants))
+        names.sort(key=lambda name: name != "legacy")
+        panels.append(Panel(operator, " · ".join(pair_text(*pair) for pair in shared), labelled, names))
+    return panels
+
+
+def colour(variant: str, others: list[str]) -> str:
+    named = COLOURS.get(variant)
+    return named or MORE_COLOURS[[o for o in others if o not in COLOURS].index(variant) % len(MORE_COLOURS)]
+
+
+def text_width(text: str, size: float, weight: str = "normal") -> float:
+    """Inches that a text takes in the drawing's own font."""
+    if not text:
+        return 0.0
+    font = matplotlib.font_manager.FontProperties(family="DejaVu Sans", weight=weight)
+    return TextPath((0, 0), text, size=size, prop=font).get_extents().x1 / 72
+
+
+def fitting(text: str, size: float, room: float) -> str:
+    """The text, or as much of its beginning as fits into so many inches."""
+    text = plain(text, 200)
+    while text_width(text, size) > room and len(text) > 1:
+        text = text[:-2] + "…"
+    return text
+
+
+def limits(speedups: list[Speedup]) -> tuple[float, float]:
+    """From a little under the least to enough above the greatest for its number; the line at 1 always inside."""
+    low = min([0.9, *(s.low * 0.9 for s in speedups)])
+    high = max([1.5, *(s.high for s in speedups)])
+    return low, high * (high / low) ** 0.2
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Round numbers on a log scale: decades where there are several, halves and fifths where there is one."""
+    decades = [10.0 ** power for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
+    if high / low > 2e5:
+        steps = decades[::2] if 1.0 in decades[::2] else decades[1::2]
+    elif high / low > 200:
+        steps = decades
+    elif high / low > 6:
+        steps = [decade * step for decade in decades for step in (1, 2, 5)]
+    else:
+        steps = [decade * step for decade in decades for step in (0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 2.5, 3, 4, 5)]
+    return [step for step in dict.fromkeys(steps) if low <= step <= high]
+
+
+def why_no_speedup(variants: dict[str, Measured], variant: str) -> tuple[str, str]:
+    """What stands in the plot where there is no speedup, and its colour."""
+    if variant not in variants:
+        return "not measured", MUTED
+    status, message = variants[variant].status(), variants[variant].message()
+    if status != "ok":
+        return (f"{status}: {message}" if message and not message.startswith(status) else message or status,
+                ALARM if status in ("wrong", "failed") else MUTED)
+    legacy = variants.get("legacy")
+    if legacy is None:
+        return "no legacy row to compare with", MUTED
+    if legacy.status() != "ok":
+        return f"no time of legacy: {legacy.status()}", ALARM if legacy.status() in ("wrong", "failed") else MUTED
+    return "no process measured both", MUTED
+
+
+def time_cell(measured: Optional[Measured]) -> tuple[str, str]:
+    """A time column's text and colour."""
+    if measured is None:
+        return "–", MUTED
+    time = measured.time()
+    if time is not None:
+        return time_text(time), INK
+    status = measured.status()
+    return status, ALARM if status in ("wrong", "failed") else MUTED
+
+
+def draw_panel(axes: Axes, panel: Panel, columns: list[float]) -> None:
+    """Lines from 1 to each variant's speedup, its number at the end, its process spread across it."""
+    others = panel.others() or [""]
+    speedups = [result_folder.speedup(variants, variant) if variant in variants else None
+                for _, variants in panel.cases for variant in others]
+    low, high = limits([s for s in speedups if s])
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    axes.set_ylim(panel.lines() - 0.5, -0.5)
+    axes.axvspan(low, 1, color=SLOWER_GROUND, linewidth=0, zorder=0.8)
+    axes.axvline(1, color=COLOURS["legacy"], linewidth=1.6, zorder=2)
+    axes.annotate("legacy = 1", (1, -0.5), xytext=(0, 7.5), textcoords="offset points", ha="center", va="baseline",
+                  color=COLOURS["legacy"], fontsize=11, annotation_clip=False)
+    outside = axes.get_yaxis_transform()  # x in parts of the plot's width, y in lines
+
+    line = 0
+    for index, (label, variants) in enumerate(panel.cases):
+        middle = line + (len(others) - 1) / 2
+        if index % 2 == 1:
+            axes.axhspan(line - 0.5, line + len(others) - 0.5, color="#f6f8fa", linewidth=0, zorder=0.5)
+        axes.text(-0.015, middle, label, transform=outside, ha="right", va="center", color=INK, fontsize=11)
+        for x, variant in zip(columns, panel.variants):
+            text, ink = time_cell(variants.get(variant))
+            axes.text(x, middle, text, transform=outside, ha="right", va="center", color=ink, fontsize=11)
+        for variant in others:
+            shade = colour(variant, others) if variant else MUTED
+            value = speedups[line]
+            if value:
+                axes.plot([1, value.median], [line, line], color=shade, linewidth=5, alpha=0.35,
+                          solid_capstyle="butt", zorder=3)
+                axes.plot([value.low, value.high], [line, line], color=INK, linewidth=1.3, marker="|",
+                          markersize=9, zorder=4)
+                axes.plot([value.median], [line], "o", color=shade, markersize=7, zorder=5)
+                axes.annotate(speedup_text(value.median), (max(value.high, 1.0), line), xytext=(9, 0),
+                              textcoords="offset points", ha="left", va="center", color=shade, fontsize=11,
+                              fontweight="bold", annotation_clip=False, zorder=6)
+            else:
+                text, ink = why_no_speedup(variants, variant) if variant else ("no variant beside legacy", MUTED)
+                room = PLOT_WIDTH * math.log(high) / math.log(high / low) - 0.15
+                axes.annotate(fitting(text, 10.5, room), (1.0, line), xytext=(9, 0), textcoords="offset points",
+                              ha="left", va="center", color=ink, fontsize=10.5, zorder=6)
+            line += 1
+
+    axes.xaxis.set_major_locator(FixedLocator(ticks(low, high)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}×" if value < 1 else f"{value:,.10g}×")
+    axes.yaxis.set_major_locator(NullLocator())
+    axes.tick_params(axis="x", colors=MUTED, labelsize=10, length=3)
+    axes.grid(axis="x", color=FAINT, linewidth=0.7, zorder=1)
+    axes.set_axisbelow(True)
+    for side in ("top", "left", "right"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(FAINT)
+
+
+def draw_panel_head(figure: Figure, panel: Panel, left: float, top: float, column_edges: list[float]) -> None:
+    """Operator, what its cases share, and the heads of the time columns. Positions in inches from top left."""
+    width, height = figure.get_size_inches()
+
+    def put(x: float, y: float, text: str, **style: object) -> None:
+        figure.text(x / width, 1 - y / height, text, **{"va": "baseline", "fontsize": 11, "color": INK, **style})
+
+    put(MARGIN, top + 0.27, plain(panel.operator), fontsize=14, fontweight="bold")
+    shared_x = MARGIN + text_width(plain(panel.operator), 14, "bold") + 0.2
+    put(shared_x, top + 0.27, plain(panel.shared, 100), color=MUTED)
+    for x, variant in zip(column_edges, panel.variants):
+        put(x, top + 0.54, plain(variant, 12), ha="right", fontweight="bold",
+            color=colour(variant, panel.others()))
+    x = left + PLOT_WIDTH
+    for variant in reversed(panel.others()):
+        text = f"● legacy / {plain(variant, 12)}"
+        put(x, top + 0.54, text, color=colour(variant, panel.others()), fontweight="bold", ha="right")
+        x -= text_width(text, 11, "bold") + 0.2
+
+
+def joined(values: list[str], missing: str) -> str:
+    return plain(", ".join(values[:3]) + (", …" if len(values) > 3 else ""), 90) if values else missing
+
+
+def headline(results: Results) -> list[str]:
+    """Device, date, commit, timer: what a picture on its own must still say."""
+    device = joined(results.said("gpu_name") or results.said("cpu_model") or results.said("host_name"),
+                    "device not recorded")
+    dates = sorted(date[:16].replace("T", " ") for date in results.said("date"))
+    commits = [commit[:12] for commit in results.said("git_commit")]
+    dirty = any(str(context.get("git_dirty", "")).lower() in ("true", "1") for context in results.contexts)
+    timers = list(dict.fromkeys(value for case in results.cases for key, value in case.shape if key == "timer"))
+    processes = f"{results.processes} process" + ("es" if results.processes != 1 else "")
+    first = [device, dates[0] if dates else "date not recorded",
+             f"commit {joined(commits, '')}{' with local changes' if dirty else ''}" if commits else "commit not recorded"]
+    second = [f"timer {plain(', '.join(timers), 90) or 'not named'}", f"{processes} an operator"]
+    if results.unfinished:
+        second.append(f"run {results.unfinished}, not complete")
+    if results.said("provenance") == ["published"]:
+        second.append("published figures, not measured here")
+    return ["  ·  ".join(first), "  ·  ".join(second)]
+
+
+def footnotes(results: Results) -> list[str]:
+    dots = "Dot: legacy time / variant time within one process, median over processes; black line: least to greatest process."
+    right = "Right of the line at 1× is faster than legacy. Log scale, each panel its own. Times: median over processes."
+    if results.unnamed:
+        right += f" {results.unnamed} rows without operator and variant in their name are left out."
+    return [dots, right]
+
+
+def draw(results: Results) -> Figure:
+    """The whole picture; its height follows from the number of cases."""
+    panels = panels_of(results)
+    labels = max((text_width(label, 11) for panel in panels for label, _ in panel.cases), default=1.0)
+    left = MARGIN + max(1.4, labels) + 0.12
+    columns = max(len(panel.variants) for panel in panels)
+    width = left + PLOT_WIDTH + 0.1 + columns * COLUMN_WIDTH + MARGIN
+    height = HEADER + sum(panel.height() for panel in panels) + FOOTER
+    figure = Figure(figsize=(width, height), facecolor="white")
+
+    figure.text(MARGIN / width, 1 - 0.42 / height, "Speedup over legacy", fontsize=19, fontweight="bold", color=INK)
+    for index, text in enumerate(headline(results)):
+        figure.text(MARGIN / width, 1 - (0.7 + 0.22 * index) / height, text, fontsize=11, color=MUTED)
+
+    top = HEADER
+    for panel in panels:
+        edges = [left + PLOT_WIDTH + 0.1 + (index + 1) * COLUMN_WIDTH for index in range(len(panel.variants))]
+        draw_panel_head(figure, panel, left, top, edges)
+        bottom = height - top - TITLE - panel.plot_height()
+        axes = figure.add_axes((left / width, bottom / height, PLOT_WIDTH / width, panel.plot_height() / height))
+        draw_panel(axes, panel, [(edge - left) / PLOT_WIDTH for edge in edges])
+        top += panel.height()
+
+    for index, text in enumerate(footnotes(results)):
+        figure.text(MARGIN / width, (FOOTER - 0.25 - 0.2 * index) / height, text, fontsize=9.5, color=MUTED)
+    return figure
+
+
+def save(figure: Figure, folder: Path) -> list[Path]:
+    """Both files, each under a temporary name first, so that no reader ever sees half a picture."""
+    folder.mkdir(parents=True, exist_ok=True)
+    dots_per_inch = min(150, TALLEST_PIXELS / max(figure.get_size_inches()))
+    saved = []
+    for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
+        path, unfinished = folder / f"speedup.{kind}", folder / f"speedup.{kind}.tmp"
+        with warnings.catch_warnings():
+            # A letter that the font lacks is a box on the PNG and itself in the SVG; neither needs a warning.
+            warnings.filterwarnings("ignore", message="Glyph .* missing")
+            figure.savefig(unfinished, format=kind, dpi=dots_per_inch, metadata=metadata)
+        os.replace(unfinished, path)
+        saved.append(path)
+    return saved
+
+
+def main(arguments: Optional[list[str]] = None) -> int:
+    parser = argparse.ArgumentParser(prog="speedup.py", description="Draws the speedup over legacy, case by case.")
+    parser.add_argument("result", type=Path, metavar="RESULT", help="a result folder, or one Google Benchmark JSON file")
+    parser.add_argument("--out", type=Path, metavar="DIR",
+                        help="where speedup.png and speedup.svg go (default: the result folder)")
+    options = parser.parse_args(arguments)
+    folder = options.out or (options.result if options.result.is_dir() else Path("."))
+    try:
+        saved = save(draw(result_folder.read(options.result)), folder)
+    except UnusableInput as error:
+        print(f"speedup.py: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"speedup.py: cannot write to {folder}: {error.strerror}", file=sys.stderr)
+        return 2
+    for path in saved:
+        print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
