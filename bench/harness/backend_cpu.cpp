@@ -1,0 +1,100 @@
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <thread>
+
+#include <unistd.h>
+
+#include "bench/harness/backends.h"
+#include "kernels/common/random.h"
+
+namespace strictbench {
+namespace {
+
+constexpr std::align_val_t alignment{256};  // as cudaMalloc aligns
+
+class CpuSampler : public Sampler {
+ public:
+  CpuSampler(Call call, int calls) : call_(std::move(call)), calls_(calls) {}
+
+  double sample() override {
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < calls_; ++i) call_(nullptr);
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    return elapsed.count() / calls_;
+  }
+
+ private:
+  Call call_;
+  int calls_;
+};
+
+template <class T>
+Difference compare_elements(const void* got, const void* expected, Dtype dtype, std::size_t count) {
+  Difference difference;
+  const auto* const g = static_cast<const T*>(got);
+  const auto* const e = static_cast<const T*>(expected);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (same_bits(dtype, g[i], e[i])) continue;
+    if (difference.count++ == 0) {
+      difference.first_index = i;
+      difference.got = g[i];
+      difference.expected = e[i];
+    }
+  }
+  return difference;
+}
+
+class CpuBackend : public Backend {
+ public:
+  Device device() const override { return Device::cpu; }
+  std::string name() const override { return "cpu"; }
+  std::vector<std::pair<std::string, std::string>> context() const override { return {}; }
+
+  void* allocate(std::size_t bytes) override { return ::operator new(bytes, alignment); }
+  void release(void* memory) noexcept override { ::operator delete(memory, alignment); }
+  std::size_t free_bytes() const override {
+    return static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  }
+  std::size_t flush_bytes() const override { return 0; }
+
+  void upload(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
+  void zero(void* to, std::size_t bytes) override { std::memset(to, 0, bytes); }
+
+  void poison(void* to, Dtype dtype, std::size_t count) override {
+    static_assert(poison32 == (std::uint32_t{poison16} << 16 | poison16));  // one pattern serves both widths
+    auto* const halves = static_cast<std::uint16_t*>(to);
+    for (std::size_t i = 0; i < count * size_of(dtype) / sizeof(poison16); ++i) halves[i] = poison16;
+  }
+
+  void fill_random(void* to, Dtype dtype, std::size_t count, std::uint64_t key) override {
+    for (std::size_t i = 0; i < count; ++i) {
+      const float value = random_normal(key, i);
+      if (dtype == Dtype::fp32)
+        static_cast<float*>(to)[i] = value;
+      else
+        static_cast<Bf16*>(to)[i] = to_bf16(value);
+    }
+  }
+
+  Difference compare(const void* got, const void* expected, Dtype dtype, std::size_t count) override {
+    return dtype == Dtype::fp32 ? compare_elements<std::uint32_t>(got, expected, dtype, count)
+                                : compare_elements<std::uint16_t>(got, expected, dtype, count);
+  }
+  void synchronize() override {}
+
+  Stream stream() const override { return nullptr; }
+  std::unique_ptr<Sampler> make_sampler(Timer timer, Call call, int calls) override {
+    if (timer != Timer::cpu)
+      throw std::invalid_argument("the timer " + std::string(name_of(timer)) + " needs a GPU; CPU variants take cpu");
+    return std::make_unique<CpuSampler>(std::move(call), calls);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<CpuBackend>(); }
+
+}  // namespace strictbench

@@ -1,0 +1,201 @@
+#include <algorithm>
+#include <cstdio>
+
+#include "bench/harness/backends.h"
+#include "bench/harness/nvml.h"
+#include "bench/harness/samplers_cuda.h"
+#include "kernels/common/cuda_error.h"
+#include "kernels/common/random.h"
+
+namespace strictbench {
+namespace {
+
+constexpr int threads = 256;
+
+/// Enough blocks to fill any GPU; each kernel below strides over the rest.
+constexpr int blocks = 4096;
+
+__device__ std::size_t first_element() { return std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; }
+__device__ std::size_t grid_threads() { return std::size_t{gridDim.x} * blockDim.x; }
+
+template <class T>
+__global__ void fill(T* to, std::size_t count, T value) {
+  for (std::size_t i = first_element(); i < count; i += grid_threads()) to[i] = value;
+}
+
+__global__ void fill_random_fp32(float* to, std::size_t count, std::uint64_t key) {
+  for (std::size_t i = first_element(); i < count; i += grid_threads()) to[i] = random_normal(key, i);
+}
+
+__global__ void fill_random_bf16(Bf16* to, std::size_t count, std::uint64_t key) {
+  for (std::size_t i = first_element(); i < count; i += grid_threads()) to[i] = to_bf16(random_normal(key, i));
+}
+
+struct Tally {
+  unsigned long long count;
+  unsigned long long first_index;
+};
+
+/// Each thread keeps its own tally, so that an output wrong throughout costs no more than a right one.
+template <class T>
+__global__ void compare_elements(const T* got, const T* expected, Dtype dtype, std::size_t count, Tally* tally) {
+  unsigned long long differ = 0;
+  unsigned long long first = ~0ull;
+  for (std::size_t i = first_element(); i < count; i += grid_threads())
+    if (!same_bits(dtype, got[i], expected[i])) {
+      if (differ++ == 0) first = i;
+    }
+  if (differ == 0) return;
+  atomicAdd(&tally->count, differ);
+  atomicMin(&tally->first_index, first);
+}
+
+std::string version_text(int version) {  // 13000 -> 13.0
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::string uuid_text(const cudaUUID_t& uuid) {
+  std::string text = "GPU";
+  for (int i = 0; i < 16; ++i) {
+    char hex[4];
+    const bool dash = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+    std::snprintf(hex, sizeof hex, dash ? "-%02x" : "%02x", static_cast<unsigned char>(uuid.bytes[i]));
+    text += hex;
+  }
+  return text;
+}
+
+class CudaBackend : public Backend {
+ public:
+  CudaBackend(int index, bool blocking) : index_(index), blocking_(blocking) {
+    cuda_check(cudaSetDevice(index));
+    cuda_check(cudaGetDeviceProperties(&properties_, index));
+    cuda_check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    cuda_check(cudaMalloc(&tally_, sizeof(Tally)));
+  }
+  // A device in error refuses to free; the process is about to end anyway.
+  ~CudaBackend() override {
+    timers_.reset();
+    cudaFree(tally_);
+    cudaStreamDestroy(stream_);
+  }
+  CudaBackend(const CudaBackend&) = delete;
+  CudaBackend& operator=(const CudaBackend&) = delete;
+
+  Device device() const override { return Device::cuda; }
+  std::string name() const override { return "cuda:" + std::to_string(index_); }
+
+  std::vector<std::pair<std::string, std::string>> context() const override {
+    int runtime = 0;
+    cuda_check(cudaRuntimeGetVersion(&runtime));
+    const std::string uuid = uuid_text(properties_.uuid);
+    std::vector<std::pair<std::string, std::string>> context{
+        {"gpu_name", properties_.name},
+        {"gpu_uuid", uuid},
+        {"gpu_sm_count", std::to_string(properties_.multiProcessorCount)},
+        {"cuda_version", version_text(runtime)}};
+    for (auto& entry : nvml_context(uuid)) context.push_back(std::move(entry));
+    return context;
+  }
+
+  void* allocate(std::size_t bytes) override {
+    void* memory = nullptr;
+    cuda_check(cudaMalloc(&memory, std::max<std::size_t>(bytes, 1)));
+    return memory;
+  }
+  void release(void* memory) noexcept override { cudaFree(memory); }
+  std::size_t free_bytes() const override {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    cuda_check(cudaMemGetInfo(&free, &total));
+    return free;
+  }
+  std::size_t flush_bytes() const override { return 2 * static_cast<std::size_t>(properties_.l2CacheSize); }
+
+  void upload(void* to, const void* from, std::size_t bytes) override {
+    cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_));
+    synchronize();
+  }
+  void zero(void* to, std::size_t bytes) override {
+    cuda_check(cudaMemsetAsync(to, 0, bytes, stream_));
+    synchronize();
+  }
+
+  void poison(void* to, Dtype dtype, std::size_t count) override {
+    if (dtype == Dtype::fp32)
+      fill<<<blocks, threads, 0, stream_>>>(static_cast<std::uint32_t*>(to), count, poison32);
+    else
+      fill<<<blocks, threads, 0, stream_>>>(static_cast<std::uint16_t*>(to), count, poison16);
+    check_launch();
+    synchronize();
+  }
+
+  void fill_random(void* to, Dtype dtype, std::size_t count, std::uint64_t key) override {
+    if (dtype == Dtype::fp32)
+      fill_random_fp32<<<blocks, threads, 0, stream_>>>(static_cast<float*>(to), count, key);
+    else
+      fill_random_bf16<<<blocks, threads, 0, stream_>>>(static_cast<Bf16*>(to), count, key);
+    check_launch();
+    synchronize();
+  }
+
+  Difference compare(const void* got, const void* expected, Dtype dtype, std::size_t count) override {
+    return dtype == Dtype::fp32 ? compare_as<std::uint32_t>(got, expected, dtype, count)
+                                : compare_as<std::uint16_t>(got, expected, dtype, count);
+  }
+
+  void synchronize() override { cuda_check(cudaStreamSynchronize(stream_)); }
+  Stream stream() const override { return stream_; }
+
+  std::unique_ptr<Sampler> make_sampler(Timer timer, Call call, int calls) override {
+    if (!timers_) timers_ = std::make_unique<CudaTimers>(stream_, flush_bytes(), blocking_);
+    return timers_->make_sampler(timer, std::move(call), calls);
+  }
+
+ private:
+  template <class T>
+  Difference compare_as(const void* got, const void* expected, Dtype dtype, std::size_t count) {
+    const auto* const g = static_cast<const T*>(got);
+    const auto* const e = static_cast<const T*>(expected);
+    Tally tally{.count = 0, .first_index = ~0ull};
+    cuda_check(cudaMemcpyAsync(tally_, &tally, sizeof tally, cudaMemcpyHostToDevice, stream_));
+    compare_elements<<<blocks, threads, 0, stream_>>>(g, e, dtype, count, tally_);
+    check_launch();
+    cuda_check(cudaMemcpyAsync(&tally, tally_, sizeof tally, cudaMemcpyDeviceToHost, stream_));
+    synchronize();
+    Difference difference{.count = tally.count, .first_index = tally.first_index};
+    if (difference.count == 0) return {};
+    T bits[2] = {};
+    cuda_check(cudaMemcpy(&bits[0], g + tally.first_index, sizeof(T), cudaMemcpyDeviceToHost));
+    cuda_check(cudaMemcpy(&bits[1], e + tally.first_index, sizeof(T), cudaMemcpyDeviceToHost));
+    difference.got = bits[0];
+    difference.expected = bits[1];
+    return difference;
+  }
+
+  int index_;
+  bool blocking_;
+  cudaDeviceProp properties_{};
+  cudaStream_t stream_ = nullptr;
+  Tally* tally_ = nullptr;
+  std::unique_ptr<CudaTimers> timers_;
+};
+
+}  // namespace
+
+int cuda_device_count() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
+std::string why_no_cuda() {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  return error == cudaSuccess ? "no GPU is visible" : cudaGetErrorString(error);
+}
+
+std::unique_ptr<Backend> make_cuda_backend(int index, bool blocking) {
+  return std::make_unique<CudaBackend>(index, blocking);
+}
+
+}  // namespace strictbench

@@ -1,0 +1,141 @@
+#include "bench/harness/fixture.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iostream>
+#include <optional>
+#include <string>
+
+#include <unistd.h>
+
+namespace strictbench {
+namespace {
+
+/// Google Benchmark takes one number of repetitions for all benchmarks; a case with fewer samples marks the
+/// surplus ones with this error, and the reporters leave them out.
+constexpr const char* surplus = "no further sample";
+
+bool failed = false;
+
+/// The cases of one shape, measured together when the first of them runs.
+class Group {
+ public:
+  Group(std::vector<Case> cases, Measurer& measurer) : cases_(std::move(cases)), measurer_(measurer) {}
+
+  const Case& at(std::size_t i) const { return cases_[i]; }
+
+  const Measured& result(std::size_t i) {
+    if (results_.empty()) results_ = measurer_.measure(cases_);
+    return results_[i];
+  }
+
+ private:
+  std::vector<Case> cases_;
+  Measurer& measurer_;
+  std::vector<Measured> results_;
+};
+
+class CaseFixture : public benchmark::Fixture {
+ public:
+  CaseFixture(std::shared_ptr<Group> group, std::size_t index, const ShapeEntry& shape)
+      : group_(std::move(group)), index_(index), shape_(shape) {
+    SetName(group_->at(index).name.c_str());
+    UseManualTime();
+    Unit(benchmark::kMicrosecond);
+  }
+
+  using benchmark::Fixture::SetUp;
+  void SetUp(benchmark::State&) override { result_ = &group_->result(index_); }
+
+ protected:
+  void BenchmarkCase(benchmark::State& state) override {
+    const Measured& result = *result_;
+    if (!result.skipped.empty() || !result.error.empty()) {
+      if (next_++ > 0) return state.SkipWithError(surplus);  // one row says it
+      if (!result.skipped.empty()) return skip(state, result.skipped);
+      failed = true;
+      return state.SkipWithError(result.error.c_str());
+    }
+    if (next_ >= result.samples.size()) return state.SkipWithError(surplus);
+    for ([[maybe_unused]] auto _ : state) {
+      if (next_ >= result.samples.size()) return state.SkipWithError(surplus);
+      state.SetIterationTime(result.samples[next_++]);
+    }
+    state.SetLabel("oracle:" + result.oracle);
+    state.SetBytesProcessed(static_cast<std::int64_t>(shape_.bytes * static_cast<double>(state.iterations())));
+    state.counters["bytes"] = shape_.bytes;
+    state.counters["operations"] = shape_.operations;
+    state.counters["calls"] = result.calls;
+    state.counters["check"] = 1;
+  }
+
+ private:
+  /// A skipped row, or where the library has none (before 1.8) an error row that says so.
+  template <class State>
+  static void skip(State& state, const std::string& reason) {
+    if constexpr (requires { state.SkipWithMessage(reason.c_str()); })
+      state.SkipWithMessage(reason.c_str());
+    else
+      state.SkipWithError(("skipped: " + reason).c_str());
+  }
+
+  std::shared_ptr<Group> group_;
+  std::size_t index_;
+  const ShapeEntry& shape_;
+  const Measured* result_ = nullptr;
+  std::size_t next_ = 0;  ///< the sample that the next repetition takes
+};
+
+template <class Run>
+bool is_surplus(const Run& run) {
+  if constexpr (requires { run.error_message; })
+    return run.error_message == surplus;
+  else
+    return run.skip_message == surplus;  // since 1.8
+}
+
+template <class Base>
+class KeptRows : public Base {
+ public:
+  using Run = benchmark::BenchmarkReporter::Run;
+  using Base::Base;
+
+  void ReportRuns(const std::vector<Run>& runs) override {
+    std::vector<Run> kept;
+    std::copy_if(runs.begin(), runs.end(), std::back_inserter(kept), [](const Run& run) { return !is_surplus(run); });
+    for (Run& run : kept) run.run_name.time_type.clear();
+    if (!kept.empty()) Base::ReportRuns(kept);
+  }
+};
+
+}  // namespace
+
+void register_cases(const OperatorBench& bench, const std::vector<Case>& cases, Measurer& measurer) {
+  for (std::size_t s = 0; s < bench.shapes.size(); ++s) {
+    std::vector<Case> of_shape;
+    std::copy_if(cases.begin(), cases.end(), std::back_inserter(of_shape),
+                 [&](const Case& c) { return c.shape == s && c.selected; });
+    const std::size_t count = of_shape.size();
+    const auto group = std::make_shared<Group>(std::move(of_shape), measurer);
+    for (std::size_t i = 0; i < count; ++i)
+      benchmark::internal::RegisterBenchmarkInternal(new CaseFixture(group, i, bench.shapes[s]));
+  }
+}
+
+bool any_case_failed() { return failed; }
+
+std::unique_ptr<benchmark::BenchmarkReporter> make_reporter(const std::string& format) {
+  if (format == "json") return std::make_unique<KeptRows<benchmark::JSONReporter>>();
+  if (format == "console") {
+    using Console = benchmark::ConsoleReporter;
+    return std::make_unique<KeptRows<Console>>(isatty(STDOUT_FILENO) != 0 ? Console::OO_ColorTabular
+                                                                           : Console::OO_Tabular);
+  }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // deprecated, but still one of its formats
+  if (format == "csv") return std::make_unique<KeptRows<benchmark::CSVReporter>>();
+#pragma GCC diagnostic pop
+  return nullptr;
+}
+
+}  // namespace strictbench

@@ -1,0 +1,59 @@
+/// The protocol of one shape: inputs, check against the oracle, warm-up, samples in turn, check again.
+#pragma once
+#include <functional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/harness/operator_bench.h"
+#include "bench/harness/oracle_cache.h"
+#include "bench/harness/selection.h"
+
+namespace strictbench {
+
+/// What measuring a case gave. With an error or a reason to skip there are no samples.
+struct Measured {
+  std::vector<double> samples;  ///< seconds per call
+  int calls = 1;                ///< calls that one sample averages
+  std::string oracle;           ///< the definition whose bits were matched
+  std::string error;            ///< "check failed: ..." or what was thrown
+  std::string skipped;          ///< why it was not tried
+};
+
+struct MeasureOptions {
+  int samples = 20;  ///< per case and process, at most
+  OracleCache oracle_cache{{}};
+  /// Told of each case's phase: "inputs", "check", "measure", "done".
+  std::function<void(const Case&, std::string_view)> progress = [](const Case&, std::string_view) {};
+};
+
+/// Measures an operator's cases, shape by shape.
+class Measurer {
+ public:
+  /// The backend and the operator must outlive it.
+  Measurer(Backend& backend, const OperatorBench& bench, MeasureOptions options)
+      : backend_(backend), bench_(bench), options_(std::move(options)) {}
+
+  /// Measures `cases`, all of one shape, in this order:
+  ///  1. Each is run twice on a poisoned output, by the timer that will time it, and compared bit for bit.
+  ///  2. All that passed are sampled in turn, first to last and back, so that drift hits every variant alike.
+  ///  3. Each is run once more on a poisoned output and compared: the last timed result must be right too.
+  /// A call over long_call_seconds keeps the two samples of step 1 and is not run again.
+  /// One result per case, in the order given; never throws for what a variant does.
+  std::vector<Measured> measure(std::span<const Case> cases);
+
+ private:
+  class Shape;
+
+  Backend& backend_;
+  const OperatorBench& bench_;
+  MeasureOptions options_;
+  std::set<std::string> launched_;  ///< variants that have run once in this process
+};
+
+/// "element 17 of 4096 is 0x3f80, expected 0x3f81; 3 elements differ"
+std::string describe(const Difference& difference, Dtype dtype, std::size_t count);
+
+}  // namespace strictbench

@@ -1,0 +1,42 @@
+/// Timers: how one sample (one timed number) is taken, and how many calls and samples a case gets.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "kernels/common/variant.h"
+
+namespace strictbench {
+
+enum class Timer {
+  graph,  ///< back-to-back calls replayed as one CUDA graph between two events, divided by the calls
+  cold,   ///< one call between two events, caches flushed before, launch cost hidden
+  wall,   ///< host clock over back-to-back calls and one synchronize, divided by the calls
+  cpu,    ///< host clock over back-to-back calls of a CPU variant, divided by the calls
+};
+
+std::string_view name_of(Timer timer);
+std::optional<Timer> timer_named(std::string_view name);
+
+/// Enqueues one call of an operator on a stream.
+using Call = std::function<void(Stream)>;
+
+/// Takes samples of one call.
+class Sampler {
+ public:
+  virtual ~Sampler() = default;
+  /// Seconds per call; the work is complete when it returns. Throws std::runtime_error if a launch failed.
+  virtual double sample() = 0;
+};
+
+/// A call longer than this is sampled twice a process, by the very launches that are checked.
+inline constexpr double long_call_seconds = 0.050;
+
+/// How many calls one sample averages: enough that the clock's grain and the ends do not show, 1 for `cold`.
+int calls_per_sample(Timer timer, double seconds_per_call);
+
+/// How many samples a process takes of a case: `limit` of a quick one, fewer of a slow one, but at least
+/// seven (or `limit`), so that a whole process stays within seconds.
+int samples_per_process(double seconds_per_sample, int limit);
+
+}  // namespace strictbench

@@ -1,0 +1,47 @@
+#include "bench/harness/selection.h"
+
+#include <regex>
+#include <stdexcept>
+
+namespace strictbench {
+
+std::string row_name(std::string_view operator_name, std::string_view variant, std::string_view keys, Timer timer) {
+  std::string name;
+  for (const std::string_view part : {operator_name, std::string_view("/"), variant, std::string_view("/"), keys,
+                                      std::string_view("/timer:"), name_of(timer)})
+    name += part;
+  return name;
+}
+
+std::vector<Case> select_cases(const OperatorBench& bench, const std::string& filter) {
+  const bool negative = filter.starts_with('-');
+  const std::string pattern = negative ? filter.substr(1) : filter;
+  const bool names_timer = filter.find("timer:") != std::string::npos;
+  std::regex expression;
+  try {
+    expression = std::regex(pattern.empty() || pattern == "all" ? "." : pattern, std::regex_constants::extended);
+  } catch (const std::regex_error& error) {
+    throw std::invalid_argument("filter '" + filter + "' is no extended regular expression: " + error.what());
+  }
+  std::vector<Case> cases;
+  for (std::size_t s = 0; s < bench.shapes.size(); ++s) {
+    const ShapeEntry& shape = bench.shapes[s];
+    std::vector<Timer> timers{shape.gating};
+    timers.insert(timers.end(), shape.others.begin(), shape.others.end());
+    for (const Timer timer : timers)
+      for (const std::string& variant : shape.variants) {
+        const bool gating = timer == shape.gating;
+        std::string name = row_name(bench.name, variant, shape.keys, timer);
+        const bool found = std::regex_search(name, expression) != negative;
+        cases.push_back({.name = std::move(name),
+                         .variant = variant,
+                         .shape = s,
+                         .timer = timer,
+                         .gating = gating,
+                         .selected = found && (gating || names_timer)});
+      }
+  }
+  return cases;
+}
+
+}  // namespace strictbench

@@ -1,0 +1,31 @@
+/// Cases and which of them a filter selects.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/harness/operator_bench.h"
+
+namespace strictbench {
+
+/// Operator, variant, shape, dtype and timer: one row.
+struct Case {
+  std::string name;      ///< the row name
+  std::string variant;
+  std::size_t shape;     ///< index into OperatorBench::shapes
+  Timer timer;
+  bool gating;
+  bool selected;
+};
+
+/// `<operator>/<variant>/<keys>/timer:<timer>`
+std::string row_name(std::string_view operator_name, std::string_view variant, std::string_view keys, Timer timer);
+
+/// All cases of an operator, those that `filter` selects marked. The filter is searched in the row names as
+/// Google Benchmark's is: an extended regular expression, a leading '-' turns it around, empty or "all" is
+/// everything. One that does not say "timer:" selects gating timers only. Throws std::invalid_argument for
+/// one that is no regular expression.
+std::vector<Case> select_cases(const OperatorBench& bench, const std::string& filter);
+
+}  // namespace strictbench

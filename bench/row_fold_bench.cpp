@@ -1,0 +1,90 @@
+/// row_fold: the 28 published shapes on a GPU, a laptop's share of them on a CPU.
+#include "kernels/row_fold/row_fold.h"
+
+#include <span>
+
+#include "bench/harness/operator_bench.h"
+#include "kernels/common/random.h"
+
+namespace strictbench {
+namespace {
+
+using row_fold::Shape;
+
+// Shapes ------------------------------------------------------------------------------------------------
+
+constexpr Shape published[] = {
+    {1, 128},     {2, 128},     {4, 128},     {8, 128},    {16, 128},    {32, 128},   {64, 128},
+    {128, 128},   {256, 128},   {512, 128},   {1024, 128}, {2048, 128},  {4096, 128}, {8192, 128},
+    {16384, 128}, {1, 4096},    {8, 4096},    {32, 4096},  {128, 4096},  {512, 4096}, {1024, 4096},
+    {2048, 4096}, {4096, 4096}, {1024, 64},   {1024, 256}, {1024, 1024}, {1024, 2048}, {1024, 8192}};
+
+constexpr Shape for_cpu[] = {{1, 128}, {64, 128}, {1024, 128}, {16384, 128}, {64, 4096}, {1024, 4096}, {4096, 4096}};
+
+std::string keys(const Shape& shape) {
+  return "rows:" + std::to_string(shape.rows) + "/cols:" + std::to_string(shape.cols) + "/dtype:fp32";
+}
+
+// Inputs ------------------------------------------------------------------------------------------------
+
+class RowFold : public Problem {
+ public:
+  RowFold(Backend& backend, const Shape& shape)
+      : shape_(shape),
+        device_(backend.device()),
+        key_(random_key("row_fold/" + keys(shape) + "/rows")),
+        rows_(backend, Dtype::fp32, elements()),
+        out_(backend, Dtype::fp32, static_cast<std::size_t>(shape.cols)) {
+    rows_.fill_random(key_);
+  }
+
+  Tensor& output() override { return out_; }
+
+  Expected oracle(std::string_view) const override {
+    std::vector<float> rows(elements());
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = random_normal(key_, i);
+    return whole_output(row_fold::oracle(shape_, rows));
+  }
+
+  Call call(std::string_view variant) override {
+    const row_fold::Args args{
+        .shape = shape_, .rows = rows_.as<float>(), .row_stride = shape_.cols, .out = out_.as<float>()};
+    return [args, launch = find_launch(row_fold::variants, variant, device_)](Stream s) { launch(args, s); };
+  }
+
+ private:
+  std::size_t elements() const { return static_cast<std::size_t>(shape_.rows * shape_.cols); }
+
+  Shape shape_;
+  Device device_;
+  std::uint64_t key_;
+  Tensor rows_;
+  Tensor out_;
+};
+
+// Bytes and operations ----------------------------------------------------------------------------------
+
+double bytes(const Shape& s) { return static_cast<double>((s.rows * s.cols + s.cols) * 4); }
+double operations(const Shape& s) { return static_cast<double>(s.rows * s.cols); }
+std::size_t memory(const Shape& s) { return static_cast<std::size_t>((s.rows * s.cols + 2 * s.cols) * 4); }
+
+}  // namespace
+
+// Registration ------------------------------------------------------------------------------------------
+
+OperatorBench operator_bench(Device device) {
+  const bool gpu = device == Device::cuda;
+  OperatorBench bench{.name = "row_fold", .shapes = {}};
+  for (const Shape& shape : gpu ? std::span<const Shape>(published) : std::span<const Shape>(for_cpu))
+    bench.shapes.push_back({.keys = keys(shape),
+                            .variants = variant_names(row_fold::variants, device),
+                            .gating = gpu ? Timer::graph : Timer::cpu,
+                            .others = gpu ? std::vector{Timer::wall, Timer::cold} : std::vector<Timer>{},
+                            .bytes = bytes(shape),
+                            .operations = operations(shape),
+                            .memory = memory(shape),
+                            .make = [shape](Backend& b) { return std::make_unique<RowFold>(b, shape); }});
+  return bench;
+}
+
+}  // namespace strictbench

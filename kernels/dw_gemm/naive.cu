@@ -1,0 +1,86 @@
+/// legacy: transpose X, then 16x16 blocks with one thread per output element and no shared memory.
+///
+/// threadIdx.x runs along `out`, so neighbouring threads store `in` elements apart: every two-byte store
+/// touches a 32-byte sector of its own, and those stores bound the kernel.
+///
+/// naive_recursive  the K-tree as a recursive device function, as published: a real call with a stack frame
+///                  for each output element, even where one leaf is all there is
+/// naive_loop       the leaf as a loop: what the recursion alone costs shows between the two
+#include <cuda_bf16.h>
+
+#include "kernels/common/cuda_error.h"
+#include "kernels/common/require.h"
+#include "kernels/dw_gemm/dw_gemm.h"
+
+namespace strictbench::dw_gemm {
+namespace {
+
+constexpr int block_edge = 16;
+
+/// [rows, cols] -> [cols, rows]
+__global__ void transpose(const __nv_bfloat16* from, std::int64_t rows, std::int64_t cols, __nv_bfloat16* to) {
+  const std::int64_t c = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t r = std::int64_t{blockIdx.y} * blockDim.y + threadIdx.y;
+  if (r < rows && c < cols) to[c * rows + r] = from[r * cols + c];
+}
+
+/// One output element's operands: dy[t * out] and x_transposed[t] for token t.
+struct Operands {
+  const __nv_bfloat16* dy;
+  std::int64_t dy_stride;
+  const __nv_bfloat16* x;
+};
+
+__device__ __nv_bfloat16 leaf(const Operands& at, std::int64_t lo, std::int64_t hi) {
+  float acc = 0.0f;
+  for (std::int64_t t = lo; t < hi; ++t) {
+    const float product = __fmul_rn(__bfloat162float(at.dy[t * at.dy_stride]), __bfloat162float(at.x[t]));
+    acc = __fadd_rn(acc, product);
+  }
+  return __float2bfloat16_rn(acc);
+}
+
+__device__ __nv_bfloat16 k_tree(const Operands& at, std::int64_t lo, std::int64_t hi) {
+  if (hi - lo <= leaf_tokens) return leaf(at, lo, hi);
+  const std::int64_t mid = lo + (hi - lo) / 2;
+  return __float2bfloat16_rn(
+      __fadd_rn(__bfloat162float(k_tree(at, lo, mid)), __bfloat162float(k_tree(at, mid, hi))));
+}
+
+template <bool recursive>
+__global__ void naive(Shape shape, const __nv_bfloat16* dy, const __nv_bfloat16* x_transposed, __nv_bfloat16* dw) {
+  const std::int64_t o = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t i = std::int64_t{blockIdx.y} * blockDim.y + threadIdx.y;
+  if (o >= shape.out || i >= shape.in) return;
+  const Operands at{.dy = dy + o, .dy_stride = shape.out, .x = x_transposed + i * shape.tokens};
+  dw[o * shape.in + i] = recursive ? k_tree(at, 0, shape.tokens) : leaf(at, 0, shape.tokens);
+}
+
+template <bool recursive>
+void launch(const Args& args, Stream stream) {
+  validate(args);
+  require(args.x_transposed != nullptr, "dw_gemm: x_transposed must not be null");
+  const auto [tokens, in, out] = args.shape;
+  const dim3 block(block_edge, block_edge);
+  const auto blocks = [](std::int64_t n) { return static_cast<unsigned>(ceil_div(n, block_edge)); };
+  require(blocks(in) <= 65535 && blocks(tokens) <= 65535, "dw_gemm: shape.in and shape.tokens must fit a grid");
+  auto* const x_transposed = reinterpret_cast<__nv_bfloat16*>(args.x_transposed);
+  transpose<<<dim3(blocks(in), blocks(tokens)), block, 0, stream>>>(
+      reinterpret_cast<const __nv_bfloat16*>(args.x), tokens, in, x_transposed);
+  check_launch();
+  naive<recursive><<<dim3(blocks(out), blocks(in)), block, 0, stream>>>(
+      args.shape, reinterpret_cast<const __nv_bfloat16*>(args.dy), x_transposed,
+      reinterpret_cast<__nv_bfloat16*>(args.dw));
+  check_launch();
+}
+
+}  // namespace
+
+void naive_recursive(const Args& args, Stream stream) { launch<true>(args, stream); }
+
+void naive_loop(const Args& args, Stream stream) {
+  require(args.shape.tokens <= leaf_tokens, "dw_gemm: the loop variant takes shape.tokens of 1 to 32");
+  launch<false>(args, stream);
+}
+
+}  // namespace strictbench::dw_gemm
