@@ -1,0 +1,65 @@
+# Run by the target build_info: writes OUTPUT from SOURCE, COMMIT, COMPILER, BUILD_TYPE and CUDA_VERSION, of
+# which each may be empty. A COMMIT that ends with -dirty says that the tree had local changes.
+cmake_minimum_required(VERSION 3.25)
+
+# git(ARGUMENT...) sets `answer` to what git says about the source tree; empty where it fails.
+function(git)
+  execute_process(COMMAND git --no-optional-locks -C ${SOURCE} ${ARGN}
+    RESULT_VARIABLE failed OUTPUT_VARIABLE text ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(failed)
+    set(text "")
+  endif()
+  set(answer "${text}" PARENT_SCOPE)
+endfunction()
+
+# add(KEY VALUE) puts a JSON value into `json`; add_text(KEY TEXT) a string, unless it is empty.
+function(add key value)
+  string(JSON json SET "${json}" ${key} "${value}")
+  set(json "${json}" PARENT_SCOPE)
+endfunction()
+function(add_text key text)
+  if(NOT text STREQUAL "")
+    string(REPLACE "\\" "\\\\" text "${text}")
+    string(REPLACE "\"" "\\\"" text "${text}")
+    add(${key} "\"${text}\"")
+    set(json "${json}" PARENT_SCOPE)
+  endif()
+endfunction()
+
+set(dirty "")
+if(COMMIT MATCHES "^(.+)-dirty$")
+  set(COMMIT ${CMAKE_MATCH_1})
+  set(dirty true)
+elseif(COMMIT STREQUAL "")
+  # A tarball unpacked inside somebody else's repository has no commit of its own: is this file git's?
+  git(ls-files CMakeLists.txt)
+  if(NOT answer STREQUAL "")
+    git(rev-parse HEAD)
+    set(COMMIT "${answer}")
+    # What goes into a build: a new baseline or a note changes no executable.
+    git(status --porcelain -- CMakeLists.txt CMakePresets.json bench kernels report scripts)
+    set(dirty true)
+    if(answer STREQUAL "")
+      set(dirty false)
+    endif()
+  endif()
+endif()
+
+set(json "{}")
+add_text(git_commit "${COMMIT}")
+if(NOT COMMIT STREQUAL "" AND NOT dirty STREQUAL "")
+  add(git_dirty ${dirty})
+endif()
+add_text(compiler "${COMPILER}")
+add_text(build_type "${BUILD_TYPE}")
+add_text(cuda_version "${CUDA_VERSION}")
+add_text(source "${SOURCE}")
+
+set(old "")
+if(EXISTS ${OUTPUT})
+  file(READ ${OUTPUT} old)
+endif()
+if(NOT old STREQUAL "${json}\n")
+  file(WRITE ${OUTPUT}.tmp "${json}\n")
+  file(RENAME ${OUTPUT}.tmp ${OUTPUT})
+endif()
