@@ -1,0 +1,139 @@
+"""Benchmark executables for the tests of the runner: small programs that speak the protocol, and misbehave.
+
+`install` writes one into a folder. Its behaviour is a dictionary inside the file, so that two behaviours are
+two binaries; what is to change between two starts of one binary hangs on whether a file exists.
+"""
+import json
+import os
+import sys
+
+TEMPLATE = r'''#!{python} -ES
+import json, os, re, signal, sys, time
+CONFIG = json.loads({config!r})
+flags = dict(word.split("=", 1) if "=" in word else (word, "") for word in sys.argv[1:])
+operator = CONFIG["operator"]
+device = flags.get("--device", CONFIG.get("device", "cpu"))
+
+
+def log(**entry):
+    with open(CONFIG["log"], "a") as stream:
+        stream.write(json.dumps(entry) + "\n")
+
+
+def selected(case):
+    pattern = flags.get("--benchmark_filter", "")
+    return bool(re.search(pattern, case["name"])) and (case["gating"] or "timer:" in pattern)
+
+
+cases = []
+for variant in CONFIG.get("variants", ["legacy", "new"]):
+    for timer in ("cpu", "wall"):
+        cases.append({{"name": f"{{operator}}/{{variant}}/rows:64/cols:128/dtype:fp32/timer:{{timer}}",
+                      "variant": variant, "shape": "rows:64/cols:128/dtype:fp32", "timer": timer,
+                      "gating": timer == "cpu", "bytes": 33280, "operations": 8192, "memory": 99840}})
+for case in cases:
+    case["selected"] = selected(case)
+
+if device == "cuda" and "gpu_name" not in CONFIG:
+    sys.exit(print("--device cuda: no GPU here", file=sys.stderr) or 2)
+if "--describe" in flags:
+    if "describe" in CONFIG:
+        print(CONFIG["describe"])
+        sys.exit(0)
+    answer = {{"operator": operator, "device": device, "build_type": CONFIG.get("build_type", "release"),
+              "cases": cases}}
+    if "gpu_name" in CONFIG and device != "cpu":
+        answer["gpu_name"] = CONFIG["gpu_name"]
+    print(json.dumps(answer))
+    sys.exit(0)
+
+context = dict(pair.split("=") for pair in flags["--benchmark_context"].split(","))
+index = int(context["process_index"])
+log(operator=operator, process=index, pid=os.getpid(), ppid=os.getppid(), group=os.getpgid(0), flags=flags,
+    blocked=sorted(int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, [])),
+    input=sys.stdin.read(), oracle=os.path.isdir(flags["--oracle-cache"]))
+out = flags["--benchmark_out"]
+behaviour = CONFIG.get("behaviour", "ok")
+if not os.path.exists(CONFIG.get("while_exists", "/")) or index not in CONFIG.get("processes", [index]):
+    behaviour = "ok"
+if behaviour == "exit 3 at once":
+    sys.exit(print("out of memory", file=sys.stderr) or 3)
+
+print("a console table that nobody reads")
+stream = open(out, "w")
+stream.write(json.dumps({{"context": {{"date": "2026-11-29", "build_type": "release"}}}}, indent=2)[:-2]
+             + ',\n  "benchmarks": [\n')
+progress = os.fdopen(int(flags["--progress-fd"]), "w")
+measured = [case for case in cases if case["selected"]]
+for number, case in enumerate(measured, start=1):
+    for phase in ("check", "measure"):
+        progress.write(json.dumps({{"case": case["name"], "index": number - 1, "total": len(measured),
+                                   "phase": phase}}) + "\n")
+    progress.flush()
+    time.sleep(CONFIG.get("seconds", 0))
+    row = {{"name": case["name"] + "/manual_time", "run_name": case["name"] + "/manual_time",
+           "run_type": "iteration", "repetitions": 1, "iterations": 10, "real_time": 12.5, "cpu_time": 12.5,
+           "time_unit": "us", "process_of_test": context["process_index"]}}
+    if number == 2:
+        if behaviour == "error row":
+            row.update(error_occurred=True, error_message="launch failed: no image", real_time=0)
+        elif behaviour == "check failed":
+            row.update(error_occurred=True, real_time=0,
+                       error_message="check failed: index 7 is 3f800000, should be 40000000; 1 differs")
+        elif behaviour == "skipped":
+            row.update(skipped=True, skip_message="needs 3.7 GB, 1.0 GB free")
+        elif behaviour == "zero":
+            row.update(real_time=0.0)
+        elif behaviour == "nan":
+            row.update(real_time=float("nan"))
+        elif behaviour == "missing row":
+            continue
+        elif behaviour.startswith("SIG"):
+            stream.write(",\n    {{\n      \"name\": \"half a r")
+            stream.flush()
+            sys.stderr.write("".join(f"line {{i}}\n" for i in range(40)) + "illegal address \xff\n")
+            sys.stderr.flush()
+            os.kill(os.getpid(), getattr(signal, behaviour))
+        elif behaviour == "hang":
+            stream.flush()
+            for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+                signal.signal(getattr(signal, name), signal.SIG_IGN)
+            grandchild = os.fork()
+            if grandchild == 0:
+                time.sleep(60)
+                os._exit(0)
+            log(operator=operator, process=index, hangs=os.getpid(), grandchild=grandchild)
+            time.sleep(60)
+        elif behaviour == "chatter":
+            while True:
+                os.write(1, b"x" * 65536)
+    text = json.dumps(row, indent=2).replace("\n", "\n    ")
+    stream.write(("" if number == 1 else ",\n") + "    " + text)
+if behaviour == "run.json cannot be written":
+    os.symlink("/dev/full", os.path.join(os.path.dirname(out), "run.json.tmp"))
+if behaviour == "folder goes away":
+    import shutil
+    shutil.rmtree(os.path.dirname(out))
+if behaviour != "cut short":
+    stream.write("\n  ]\n}}\n")
+stream.close()
+if behaviour == "leaves a child behind":
+    grandchild = os.fork()
+    if grandchild == 0:
+        time.sleep(60)
+        os._exit(0)
+    log(operator=operator, process=index, grandchild=grandchild)
+if behaviour == "exit 1 at the end":
+    sys.exit(print("cannot tear down", file=sys.stderr) or 1)
+'''
+
+
+def install(folder, operator, **config):
+    """Writes `bench_<operator>` into `folder`; returns the path of the log of its starts."""
+    log = os.path.join(folder, "calls.log")
+    config.update(operator=operator, log=log)
+    path = os.path.join(folder, "bench_" + operator)
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.write(TEMPLATE.format(python=sys.executable, config=json.dumps(config)))
+    os.chmod(path, 0o755)
+    return log

@@ -1,0 +1,70 @@
+#include "bench/strictbench/machine.h"
+
+#include <sys/utsname.h>
+
+#include <array>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+
+namespace strictbench::runner {
+namespace {
+
+std::string first_line(const char* path) {
+  std::ifstream stream(path);
+  std::string line;
+  std::getline(stream, line);
+  return line;
+}
+
+std::string cpu_model() {
+  std::ifstream stream("/proc/cpuinfo");
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.starts_with("model name")) continue;
+    const std::size_t value = line.find_first_not_of(" \t", line.find(':') + 1);
+    return value == std::string::npos ? std::string() : line.substr(value);
+  }
+  return {};
+}
+
+std::string utc(const char* format) {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, format, &parts)};
+}
+
+}  // namespace
+
+nlohmann::ordered_json describe_machine(const std::string& gpu_name) {
+  nlohmann::ordered_json machine = nlohmann::ordered_json::object();
+  const auto add = [&](const char* key, const std::string& value) {
+    if (!value.empty()) machine[key] = value;
+  };
+  utsname names{};
+  if (uname(&names) == 0) add("host", names.nodename);
+  add("cpu_model", cpu_model());
+  add("boot_id", first_line("/proc/sys/kernel/random/boot_id"));
+  add("gpu", gpu_name);
+  std::array<double, 3> load{};
+  if (getloadavg(load.data(), 3) == 3) machine["load_average"] = load;
+  return machine;
+}
+
+std::string machine_difference(const nlohmann::ordered_json& before, const nlohmann::ordered_json& now) {
+  for (const char* key : {"host", "cpu_model", "gpu"}) {
+    const std::string old_value = before.value(key, "");
+    const std::string new_value = now.value(key, "");
+    if (old_value != new_value) {
+      return std::string(key) + " (was '" + old_value + "', now '" + new_value + "')";
+    }
+  }
+  return {};
+}
+
+std::string utc_compact() { return utc("%Y%m%dT%H%M%SZ"); }
+
+std::string utc_readable() { return utc("%Y-%m-%dT%H:%M:%SZ"); }
+
+}  // namespace strictbench::runner

@@ -1,0 +1,21 @@
+/// The machine that a run is on, as far as the operating system tells.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace strictbench::runner {
+
+/// {"host", "cpu_model", "boot_id", "gpu", "load_average"}; what is not known is left out.
+nlohmann::ordered_json describe_machine(const std::string& gpu_name);
+
+/// What differs between two descriptions so that times do not belong together: "the host (a, now b)"; empty
+/// where nothing does. A restart (`boot_id`) makes another session, which result files state themselves.
+std::string machine_difference(const nlohmann::ordered_json& before, const nlohmann::ordered_json& now);
+
+/// "20261129T101500Z", for names.
+std::string utc_compact();
+
+/// "2026-11-29T10:15:00Z".
+std::string utc_readable();
+
+}  // namespace strictbench::runner

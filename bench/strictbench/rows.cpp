@@ -1,0 +1,139 @@
+#include "bench/strictbench/rows.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+namespace strictbench::runner {
+namespace {
+
+/// Replaces the bare words that Google Benchmark writes for numbers that JSON has not, outside strings.
+std::string without_bare_words(const std::string& text) {
+  constexpr std::array<std::string_view, 8> words{"-Infinity", "Infinity", "-NaN", "NaN",
+                                                  "-nan",      "nan",      "-inf", "inf"};
+  std::string result;
+  result.reserve(text.size());
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\' && i + 1 < text.size()) result += text[i++];
+      if (text[i] == '"' && c != '\\') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '-' || c == 'N' || c == 'I' || c == 'n' || c == 'i') {
+      const std::string_view rest = std::string_view(text).substr(i);
+      const auto word = std::ranges::find_if(words, [&](std::string_view w) { return rest.starts_with(w); });
+      if (word != words.end()) {
+        result += "null";
+        i += word->size() - 1;
+        continue;
+      }
+    }
+    result += text[i];
+  }
+  return result;
+}
+
+bool is_true(const nlohmann::json& row, const char* key) {
+  const auto found = row.find(key);
+  return found != row.end() && found->is_boolean() && found->get<bool>();
+}
+
+std::string text_of(const nlohmann::json& row, const char* key) {
+  const auto found = row.find(key);
+  return found != row.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+Problem judge(const nlohmann::json& row) {
+  Problem result{{}, CaseState::measured, {}};
+  if (is_true(row, "error_occurred")) {
+    result.reason = text_of(row, "error_message");
+    if (result.reason.empty()) result.reason = "an error without a message";
+    // Google Benchmark before 1.8 cannot skip a row without calling it an error.
+    result.state = result.reason.starts_with("check failed:") ? CaseState::wrong
+                   : result.reason.starts_with("skipped:")    ? CaseState::skipped
+                                                              : CaseState::failed;
+  } else if (is_true(row, "skipped")) {
+    result.state = CaseState::skipped;
+    result.reason = text_of(row, "skip_message");
+  } else {
+    const auto time = row.find("real_time");
+    const bool usable = time != row.end() && time->is_number() && std::isfinite(time->get<double>()) &&
+                        time->get<double>() > 0;
+    if (!usable) {
+      result.state = CaseState::failed;
+      result.reason = "the row holds no usable time (" +
+                      (time == row.end() ? std::string("none")
+                       : time->is_null() ? "not a number"
+                                         : time->dump()) +
+                      ")";
+    }
+  }
+  return result;
+}
+
+/// The case that a row belongs to: Google Benchmark may append its own suffix, "/manual_time".
+std::string case_of(const nlohmann::json& row) {
+  std::string name = text_of(row, "run_name");
+  if (name.empty()) name = text_of(row, "name");
+  const std::size_t timer = name.rfind("/timer:");
+  const std::size_t suffix = timer == std::string::npos ? timer : name.find('/', timer + 1);
+  return name.substr(0, suffix);
+}
+
+}  // namespace
+
+std::string to_string(CaseState state) {
+  switch (state) {
+    case CaseState::measured:
+      return "measured";
+    case CaseState::skipped:
+      return "skipped";
+    case CaseState::failed:
+      return "failed";
+    case CaseState::wrong:
+      return "wrong";
+  }
+  return {};
+}
+
+nlohmann::json parse_results(const std::string& text) {
+  nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
+  return document.is_discarded() ? nlohmann::json::parse(without_bare_words(text)) : document;
+}
+
+std::optional<std::string> salvage(const std::string& text) {
+  constexpr int tries = 64;  // a brace inside the unfinished row is not the end of a row: go back further
+  std::size_t end = text.rfind('}');
+  for (int i = 0; i < tries && end != std::string::npos && end > 0; ++i, end = text.rfind('}', end - 1)) {
+    const std::string closed = text.substr(0, end + 1) + "\n  ]\n}\n";
+    if (nlohmann::json::accept(without_bare_words(closed))) return closed;
+  }
+  return std::nullopt;
+}
+
+std::vector<Problem> find_problems(const nlohmann::json& document, const std::vector<std::string>& cases,
+                                   const std::string& lost) {
+  std::map<std::string, Problem> worst;
+  const auto rows = document.find("benchmarks");
+  if (rows != document.end() && rows->is_array()) {
+    for (const nlohmann::json& row : *rows) {
+      if (!row.is_object() || text_of(row, "run_type") == "aggregate") continue;
+      Problem problem = judge(row);
+      const auto [place, first] = worst.try_emplace(case_of(row), problem);
+      if (!first && problem.state > place->second.state) place->second = std::move(problem);
+    }
+  }
+  std::vector<Problem> problems;
+  for (const std::string& name : cases) {
+    const auto found = worst.find(name);
+    Problem problem = found == worst.end() ? Problem{name, CaseState::failed, lost} : found->second;
+    problem.name = name;
+    if (problem.state != CaseState::measured) problems.push_back(std::move(problem));
+  }
+  return problems;
+}
+
+}  // namespace strictbench::runner

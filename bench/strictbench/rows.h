@@ -1,0 +1,34 @@
+/// What the result file of one process says about the cases that the process was to measure.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace strictbench::runner {
+
+enum class CaseState { measured, skipped, failed, wrong };
+
+/// A case that was not measured, and why.
+struct Problem {
+  std::string name;
+  CaseState state;
+  std::string reason;
+};
+
+std::string to_string(CaseState state);
+
+/// Reads Google Benchmark's JSON, in which NaN and infinity stand as bare words; they read as null. Throws
+/// nlohmann::json::parse_error where the text is cut short or something else.
+nlohmann::json parse_results(const std::string& text);
+
+/// The whole rows of a result file that its writer did not live to finish, closed so that it parses; nothing
+/// where there is no whole row.
+std::optional<std::string> salvage(const std::string& text);
+
+/// The cases without a usable measurement, in the order of `cases`. A case with several rows is as good as
+/// its worst; a case without any failed for the reason `lost`.
+std::vector<Problem> find_problems(const nlohmann::json& document, const std::vector<std::string>& cases,
+                                   const std::string& lost);
+
+}  // namespace strictbench::runner

@@ -1,0 +1,192 @@
+"""Proves that whatever goes wrong in a run is named and costs nothing else.
+
+Usage: run_faults_test.py STRICTBENCH [unittest arguments]
+"""
+import glob
+import os
+import re
+import shutil
+import signal
+import time
+
+import runner_testing
+from runner_testing import gone, wait_for
+
+
+class RunFaultsTest(runner_testing.RunnerTestCase):
+    # What goes wrong in a process
+
+    def failing(self, behaviour, *arguments, **config):
+        """Runs one good operator and one that misbehaves; the good one's results must stand."""
+        self.install("good")
+        self.install("bad", behaviour=behaviour, **config)
+        result = self.run_bench("--processes", "1", *arguments)
+        self.assertEqual(self.process("good")["status"], "ok")
+        self.assertEqual(len(self.rows("good")), 2)
+        self.assert_whole()
+        self.assertEqual(glob.glob(os.path.join(self.out, "*.tmp")), [])
+        self.assertEqual(self.record()["status"], "complete")
+        return result, self.process("bad")
+
+    def test_a_crash_names_the_case_and_keeps_the_rows_before_it(self):
+        for name in ("SIGSEGV", "SIGABRT"):
+            with self.subTest(name):
+                result, process = self.failing(name)
+                self.assertEqual(result.returncode, 1)
+                self.assertEqual((process["status"], process["signal"]),
+                                 ("crashed", int(getattr(signal, name))))
+                self.assertIn(f"ended by {name} in bad/new/", process["reason"])
+                self.assertIn("illegal address", process["reason"])
+                self.assertEqual([problem["case"] for problem in process["problems"]], process["cases"][1:])
+                self.assertEqual(len(self.rows("bad")), 1)
+                self.assertIn("failed   bad/new/", result.stdout)
+                shutil.rmtree(self.out)
+
+    def test_a_process_past_its_time_limit_is_ended_with_its_children(self):
+        start = time.monotonic()
+        result, process = self.failing("hang", "--timeout", "0.4")
+        self.assertLess(time.monotonic() - start, 10)
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(process["status"], "timed_out")
+        self.assertIn("ran past its time limit of 0.4 s in bad/new/", process["reason"])
+        hung = next(call for call in self.calls() if "hangs" in call)
+        self.assertTrue(gone(hung["hangs"]))
+        self.assertTrue(wait_for(lambda: gone(hung["grandchild"])))
+        self.assertIn("bad/new/", result.stdout)
+
+    def test_a_process_that_never_stops_writing_is_ended_too(self):
+        result, process = self.failing("chatter", "--timeout", "0.4")
+        self.assertEqual((result.returncode, process["status"]), (1, "timed_out"))
+
+    def test_nothing_that_a_process_started_outlives_it(self):
+        self.install("row_fold", behaviour="leaves a child behind")
+        self.assertEqual(self.run_bench("--processes", "1").returncode, 0)
+        self.assertTrue(wait_for(lambda: gone(self.calls()[1]["grandchild"])))
+
+    def test_bad_rows_are_told_with_their_reason(self):
+        for behaviour, word, reason in (
+                ("error row", "failed", "launch failed: no image"),
+                ("check failed", "wrong", "check failed: index 7"),
+                ("zero", "failed", "no usable time (0.0)"),
+                ("missing row", "failed", "wrote no row")):
+            with self.subTest(behaviour):
+                result, process = self.failing(behaviour)
+                self.assertEqual((result.returncode, process["status"]), (1, "failed"))
+                self.assertEqual([(problem["case"], problem["state"]) for problem in process["problems"]],
+                                 [(process["cases"][1], word)])
+                self.assertRegex(result.stdout, f"(?m)^{word} +{re.escape(process['cases'][1])}: .*"
+                                                + re.escape(reason))
+                self.assertIn(f"4 cases, 1 process of each operator", result.stdout)
+                self.assertIn(f"3 measured, 1 {word}", result.stdout)
+                shutil.rmtree(self.out)
+
+    def test_not_a_number_is_read_and_failed(self):
+        self.install("row_fold", behaviour="nan")
+        self.assertEqual(self.run_bench("--processes", "1").returncode, 1)
+        process = self.process("row_fold")
+        self.assertEqual(process["status"], "failed")
+        self.assertIn("no usable time (not a number)", process["reason"])
+        with open(os.path.join(self.out, "row_fold.0.json"), encoding="utf-8") as stream:
+            self.assertIn("NaN", stream.read())  # kept as it was written
+
+    def test_a_skipped_row_is_no_failure(self):
+        result, process = self.failing("skipped")
+        self.assertEqual((result.returncode, process["status"]), (0, "ok"))
+        self.assertRegex(result.stdout, r"(?m)^skipped  bad/new/.*needs 3\.7 GB, 1\.0 GB free$")
+
+    def test_a_file_cut_short_keeps_its_whole_rows(self):
+        result, process = self.failing("cut short")
+        self.assertEqual((result.returncode, process["status"]), (1, "failed"))
+        self.assertIn("cannot be read", process["reason"])
+        self.assertEqual(len(self.rows("bad")), 2)
+
+    def test_an_exit_code_is_a_failure_whatever_the_rows_say(self):
+        result, process = self.failing("exit 1 at the end")
+        self.assertEqual((result.returncode, process["status"], process["exit_code"]), (1, "failed", 1))
+        self.assertIn("cannot tear down", result.stdout)
+        shutil.rmtree(self.out)
+        result, process = self.failing("exit 3 at once")
+        self.assertEqual((result.returncode, process["status"], process["exit_code"]), (1, "failed", 3))
+        self.assertEqual(len(process["problems"]), 2)
+        self.assertFalse(os.path.exists(os.path.join(self.out, "bad.0.json")))
+        self.assertRegex(result.stdout, r"failed   bad/legacy/\S+ and 1 more: exited with code 3: out of memory")
+
+    # Writing
+
+    def test_a_full_disk_ends_the_run_in_one_line_and_keeps_the_files(self):
+        self.install("row_fold", behaviour="run.json cannot be written", processes=[1])
+        result = self.run_bench("--processes", "3")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr.count("\n"), 1)
+        self.assertIn(os.path.join(self.out, "run.json"), result.stderr)
+        self.assertIn("No space left on device", result.stderr)
+        self.assertEqual(len(self.starts()), 2)
+        self.assert_whole()
+        self.assertEqual(len(self.rows("row_fold", 0)), 2)
+        self.assertEqual(self.process("row_fold", 0)["status"], "ok")
+
+    def test_a_folder_that_goes_away_is_told_in_one_line(self):
+        self.install("row_fold", behaviour="folder goes away")
+        result = self.run_bench("--processes", "3")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr.count("\n"), 1)
+        self.assertIn(self.out, result.stderr)
+        self.assertEqual(len(self.starts()), 1)
+        self.assertFalse(os.path.exists(self.out))
+
+    def test_an_executable_built_anew_during_the_run_ends_it(self):
+        self.install("row_fold", seconds=0.2)
+        runner = self.start("--processes", "3")
+        self.assertTrue(wait_for(self.calls))
+        self.install("row_fold", seconds=0.1)
+        _, stderr = runner.communicate(timeout=10)
+        self.assertEqual(runner.returncode, 1)
+        self.assertIn("built anew", stderr)
+        self.assertEqual(self.record()["status"], "interrupted")
+        self.assertEqual([p["status"] for p in self.record()["processes"]], ["ok", "pending", "pending"])
+
+    # Unusable input
+
+    def test_unusable_input_is_one_line_and_nothing_is_written(self):
+        self.install("row_fold")
+        self.install("dw_gemm")
+        self.assert_unusable(self.run_bench("--filter", "row_flod/new"), "dw_gemm, row_fold", "row_fold/new/rows")
+        self.assert_unusable(self.run_bench("--filter", "zzzzzz"), "dw_gemm, row_fold")
+        self.assert_unusable(self.run_bench("--device", "banana"), "banana", "cpu, cuda")
+        self.assert_unusable(self.run_bench("--device", "cuda"), "--device cuda: no GPU here")
+        for option in ("--processes", "--budget", "--timeout"):
+            for value in ("0", "-1", "nan", "many"):
+                self.assert_unusable(self.run_bench(option, value), option)
+        self.assert_unusable(self.run_bench("--no-such-option"), "--no-such-option")
+        self.assertEqual(self.calls(), [])
+
+    def test_broken_executables_are_named(self):
+        empty = self.path("empty")
+        os.mkdir(empty)
+        self.assert_unusable(self.strictbench("run", "--out", self.out, "--executables", empty), empty)
+        self.assert_unusable(self.strictbench("run", "--out", self.out, "--executables", empty + "x"), empty + "x")
+        for answer in ("garbage", "{}", '{"operator": "another", "device": "cpu", "build_type": "release", "cases": []}'):
+            self.install("row_fold", describe=answer)
+            self.assert_unusable(self.run_bench(), "bench_row_fold")
+
+    def test_a_debug_build_is_refused_unless_allowed(self):
+        self.install("row_fold", build_type="debug")
+        self.assert_unusable(self.run_bench(), "bench_row_fold", "debug", "--allow-debug")
+        self.assertEqual(self.run_bench("--allow-debug", "--processes", "1").returncode, 0)
+
+    def test_an_output_folder_that_cannot_be(self):
+        self.install("row_fold")
+        os.mkdir(self.out)
+        with open(os.path.join(self.out, "precious"), "w", encoding="utf-8"):
+            pass
+        result = self.run_bench()
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (2, 1))
+        self.assertIn("exists already", result.stderr)
+        self.assertEqual(os.listdir(self.out), ["precious"])
+        self.out = os.path.join(self.out, "precious", "inside")
+        self.assert_unusable(self.run_bench(), self.out, "Not a directory")
+        self.assertEqual(self.calls(), [])
+
+
+if __name__ == "__main__":
+    runner_testing.main()

@@ -1,0 +1,166 @@
+#include "bench/strictbench/run_record.h"
+
+#include <system_error>
+
+#include "bench/strictbench/files.h"
+#include "report/error.h"
+
+namespace strictbench::runner {
+
+using Json = nlohmann::ordered_json;
+
+// The first pair of each list is also what an unknown word reads as: the one that gets measured again.
+NLOHMANN_JSON_SERIALIZE_ENUM(ProcessStatus, {{ProcessStatus::pending, "pending"},
+                                             {ProcessStatus::running, "running"},
+                                             {ProcessStatus::ok, "ok"},
+                                             {ProcessStatus::failed, "failed"},
+                                             {ProcessStatus::crashed, "crashed"},
+                                             {ProcessStatus::timed_out, "timed_out"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(RunStatus, {{RunStatus::running, "running"},
+                                         {RunStatus::complete, "complete"},
+                                         {RunStatus::interrupted, "interrupted"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(CaseState, {{CaseState::failed, "failed"},
+                                         {CaseState::measured, "measured"},
+                                         {CaseState::skipped, "skipped"},
+                                         {CaseState::wrong, "wrong"}})
+
+namespace {
+
+constexpr int format_version = 1;
+
+Json to_json(const RunOptions& options) {
+  Json json{{"processes", options.processes},
+            {"budget", options.budget_seconds},
+            {"timeout", options.timeout_seconds},
+            {"allow_debug", options.allow_debug},
+            {"executables", options.executables}};
+  if (!options.filter.empty()) json["filter"] = options.filter;
+  if (!options.device.empty()) json["device"] = options.device;
+  return json;
+}
+
+RunOptions options_from(const Json& json) {
+  RunOptions options;
+  options.filter = json.value("filter", "");
+  options.device = json.value("device", "");
+  json.at("processes").get_to(options.processes);
+  json.at("budget").get_to(options.budget_seconds);
+  json.at("timeout").get_to(options.timeout_seconds);
+  json.at("allow_debug").get_to(options.allow_debug);
+  json.at("executables").get_to(options.executables);
+  return options;
+}
+
+Json to_json(const ProcessRecord& process) {
+  Json json{{"operator", process.operator_name},
+            {"process", process.process},
+            {"file", process.file},
+            {"status", process.status}};
+  if (process.exit_code) json["exit_code"] = *process.exit_code;
+  if (process.signal) json["signal"] = *process.signal;
+  if (!process.reason.empty()) json["reason"] = process.reason;
+  json["seconds"] = process.seconds;
+  json["cases"] = process.cases;
+  for (const Problem& problem : process.problems) {
+    json["problems"].push_back(
+        {{"case", problem.name}, {"state", problem.state}, {"reason", problem.reason}});
+  }
+  return json;
+}
+
+ProcessRecord process_from(const Json& json) {
+  ProcessRecord process;
+  json.at("operator").get_to(process.operator_name);
+  json.at("process").get_to(process.process);
+  // Made anew, not read: a name in a file must not decide where something is written.
+  process.file = process.operator_name + "." + std::to_string(process.process) + ".json";
+  json.at("status").get_to(process.status);
+  if (json.contains("exit_code")) process.exit_code = json["exit_code"].get<int>();
+  if (json.contains("signal")) process.signal = json["signal"].get<int>();
+  process.reason = json.value("reason", "");
+  json.at("seconds").get_to(process.seconds);
+  json.at("cases").get_to(process.cases);
+  for (const Json& problem : json.value("problems", Json::array())) {
+    process.problems.push_back({problem.at("case").get<std::string>(), problem.at("state").get<CaseState>(),
+                                problem.at("reason").get<std::string>()});
+  }
+  return process;
+}
+
+Json to_json(const RunRecord& record) {
+  Json json{{"format", format_version},
+            {"status", record.status},
+            {"command", record.command},
+            {"started_utc", record.started_utc}};
+  if (!record.finished_utc.empty()) json["finished_utc"] = record.finished_utc;
+  if (!record.commit.empty()) json["commit"] = record.commit;
+  if (!record.commit.empty()) json["dirty"] = record.dirty;
+  json["device"] = record.device;
+  if (!record.gpu_name.empty()) json["gpu_name"] = record.gpu_name;
+  json["seed"] = record.seed;
+  json["runner_pid"] = record.runner_pid;
+  json["options"] = to_json(record.options);
+  json["build"] = record.build;
+  for (const auto& [name, executable] : record.executables) {
+    Json& entry = json["executables"][name];
+    entry = {{"sha256", executable.sha256}, {"device", executable.device}};
+    if (!executable.gpu_name.empty()) entry["gpu_name"] = executable.gpu_name;
+  }
+  json["machine"] = {{"before", record.machine_before}};
+  if (!record.machine_after.is_null()) json["machine"]["after"] = record.machine_after;
+  json["notes"] = record.notes;
+  json["processes"] = Json::array();
+  for (const ProcessRecord& process : record.processes) json["processes"].push_back(to_json(process));
+  return json;
+}
+
+RunRecord record_from(const Json& json) {
+  RunRecord record;
+  if (json.at("format") != format_version) throw UsageError("it was written by another version");
+  json.at("status").get_to(record.status);
+  json.at("command").get_to(record.command);
+  json.at("started_utc").get_to(record.started_utc);
+  record.commit = json.value("commit", "");
+  record.dirty = json.value("dirty", false);
+  json.at("device").get_to(record.device);
+  record.gpu_name = json.value("gpu_name", "");
+  json.at("seed").get_to(record.seed);
+  json.at("runner_pid").get_to(record.runner_pid);
+  record.options = options_from(json.at("options"));
+  record.build = json.at("build");
+  for (const auto& [name, executable] : json.at("executables").items()) {
+    record.executables[name] = {executable.at("sha256").get<std::string>(),
+                                executable.at("device").get<std::string>(), executable.value("gpu_name", "")};
+  }
+  record.machine_before = json.at("machine").at("before");
+  json.at("notes").get_to(record.notes);
+  for (const Json& process : json.at("processes")) {
+    record.processes.push_back(process_from(process));
+    if (!record.executables.contains(record.processes.back().operator_name)) {
+      throw UsageError("a process measures '" + record.processes.back().operator_name +
+                       "', which is not among its executables");
+    }
+  }
+  return record;
+}
+
+}  // namespace
+
+void save(const RunRecord& record, const std::filesystem::path& folder) {
+  // What a crashed program wrote need not be UTF-8; a record that says so imperfectly beats none.
+  write_whole(folder / "run.json",
+              to_json(record).dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+RunRecord load(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "run.json";
+  try {
+    return record_from(Json::parse(read_file(path)));
+  } catch (const std::system_error& error) {
+    throw UsageError(error.what());
+  } catch (const std::exception& error) {
+    throw UsageError(path.string() + " is not the record of a run: " + error.what());
+  }
+}
+
+}  // namespace strictbench::runner

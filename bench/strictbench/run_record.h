@@ -1,0 +1,74 @@
+/// run.json: what a run was asked, on what it ran, and how every process of it ended.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/strictbench/rows.h"
+
+namespace strictbench::runner {
+
+/// The options of `run` that decide what is measured and how; `--resume` takes them from the record.
+struct RunOptions {
+  std::string filter;  ///< empty: none
+  std::string device;  ///< cpu, cuda or an index; empty: each executable's default
+  int processes = 0;   ///< 0: five on a GPU, three on the CPU
+  double budget_seconds = 600;
+  double timeout_seconds = 600;
+  bool allow_debug = false;
+  std::string executables;  ///< the folder of the executables
+};
+
+enum class ProcessStatus { pending, running, ok, failed, crashed, timed_out };
+
+struct ProcessRecord {
+  std::string operator_name;
+  int process = 0;   ///< the round, from 0
+  std::string file;  ///< the result file's name inside the folder
+  ProcessStatus status = ProcessStatus::pending;
+  std::optional<int> exit_code;
+  std::optional<int> signal;
+  std::string reason;  ///< why it is not ok
+  double seconds = 0;
+  std::vector<std::string> cases;  ///< what it was to measure
+  std::vector<Problem> problems;   ///< what it did not measure
+};
+
+enum class RunStatus { running, complete, interrupted };
+
+/// What must be the same for a run to be resumed: the build and the device, by operator.
+struct MeasuredExecutable {
+  std::string sha256;
+  std::string device;  ///< what `--device` it is started with
+  std::string gpu_name;
+};
+
+struct RunRecord {
+  std::vector<std::string> command;
+  RunOptions options;
+  std::uint64_t seed = 0;
+  std::string commit;  ///< empty where the build does not know it
+  bool dirty = false;
+  nlohmann::ordered_json build;  ///< build.json of the build
+  std::map<std::string, MeasuredExecutable> executables;
+  std::string device;    ///< as in the folder's name: h200, cpu
+  std::string gpu_name;  ///< empty on the CPU
+  nlohmann::ordered_json machine_before, machine_after;
+  std::string started_utc, finished_utc;
+  RunStatus status = RunStatus::running;
+  int runner_pid = 0;
+  std::vector<std::string> notes;
+  std::vector<ProcessRecord> processes;  ///< in the order in which they are started
+};
+
+/// Writes DIR/run.json whole. Throws std::system_error that names the file.
+void save(const RunRecord& record, const std::filesystem::path& folder);
+
+/// Reads DIR/run.json. Throws UsageError that names the file and what is wrong with it.
+RunRecord load(const std::filesystem::path& folder);
+
+}  // namespace strictbench::runner
