@@ -1,0 +1,307 @@
+#include "report/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "report/compare_notes.h"
+#include "report/environment.h"
+#include "report/error.h"
+#include "report/judge.h"
+#include "report/row_evidence.h"
+#include "report/text.h"
+
+namespace strictbench {
+namespace {
+
+/// Builds a comparison step by step: rows are sorted out one by one, then those with two numbers are judged
+/// together.
+class Comparer {
+ public:
+  Comparer(const Side& baseline, const Side& contender, const CompareOptions& options)
+      : baseline_(baseline),
+        contender_(contender),
+        options_(options),
+        baseline_environments_(environments_of(baseline)),
+        contender_environments_(environments_of(contender)) {}
+
+  Comparison run() {
+    for (const Evidence& evidence : baseline_.benchmarks) sort_out(&evidence, contender_.find(evidence.name));
+    for (const Evidence& evidence : contender_.benchmarks) {
+      if (baseline_.find(evidence.name) == nullptr) sort_out(nullptr, &evidence);
+    }
+    judge();
+    for (const ComparedRow& row : result_.rows) ++result_.counts[static_cast<std::size_t>(row.verdict)];
+    result_.alpha = options_.alpha;
+    result_.metric = options_.metric;
+    result_.baseline_rows_read = baseline_.rows_read;
+    result_.contender_rows_read = contender_.rows_read;
+    result_.notes = notes_of(result_, facts_, baseline_, contender_);
+    return std::move(result_);
+  }
+
+ private:
+  struct Pair {
+    std::size_t row;  // in result_.rows
+    bool limited;     // never more than inconclusive
+  };
+
+  void sort_out(const Evidence* b, const Evidence* c) {
+    const bool published = b != nullptr && b->published;
+    const bool baseline_suspect = b != nullptr && b->suspect_rows() > 0;
+    const bool baseline_wrong = b != nullptr && b->troubles && b->troubles->wrong > 0;
+    const bool baseline_counts =
+        b != nullptr && !published && !baseline_wrong && (b->has_number() || baseline_suspect);
+    if (b != nullptr && !baseline_counts) note_absent(*b);
+    if (c == nullptr && !baseline_counts) return;
+
+    ComparedRow& row = result_.rows.emplace_back();
+    row.name = b != nullptr ? b->name : c->name;
+    if (baseline_counts) describe(*b, row, row.baseline);
+    if (c == nullptr) {
+      decide(row, Verdict::missing, "the contender has no such row");
+      return;
+    }
+    const Troubles none;
+    const Troubles& troubles = c->troubles ? *c->troubles : none;
+    if (troubles.wrong > 0) {
+      decide(row, Verdict::wrong, troubles.wrong_message);
+      return;
+    }
+    if (troubles.failed > 0) {
+      decide(row, Verdict::failed, troubles.failed_message);
+      return;
+    }
+    const bool has_any = c->has_number() || c->suspect_rows() > 0;
+    if (troubles.skipped > 0 && baseline_counts) {
+      decide(row, Verdict::failed, "skipped where the baseline has a number: " + troubles.skipped_message);
+    } else if (!has_any && troubles.skipped > 0) {
+      decide(row, Verdict::skipped, troubles.skipped_message);
+    } else if (!has_any) {
+      decide(row, Verdict::failed, "no usable number: a summary row without a median or mean");
+    } else {
+      describe(*c, row, row.contender);
+      if (baseline_counts) {
+        pair_up(*b, *c, row);
+      } else {
+        decide(row, Verdict::added,
+               c->has_number() ? "" : "measured only while the machine was throttled or shared");
+      }
+    }
+  }
+
+  void pair_up(const Evidence& b, const Evidence& c, ComparedRow& row) {
+    if (too_thin(b) || too_thin(c)) {
+      decide(row, Verdict::incomparable,
+             std::string("too little of the ") + (too_thin(b) ? "baseline" : "contender") +
+                 " is left: the machine was throttled or shared while it was measured");
+      return;
+    }
+    if (b.units_differ || c.units_differ || b.unit != c.unit || b.unit_name != c.unit_name) {
+      decide(row, Verdict::incomparable, "the units of the numbers differ in kind");
+      return;
+    }
+    const std::optional<std::string> difference = environments_differ(b, c);
+    if (difference && !options_.cross_machine) {
+      decide(row, Verdict::incomparable, *difference);
+      return;
+    }
+    if (difference) row.reason = *difference;
+    pairs_.push_back({result_.rows.size() - 1, difference.has_value()});
+    samples_.push_back(pair_of(b, c));
+  }
+
+  RowSample pair_of(const Evidence& b, const Evidence& c) {
+    const double sign = b.unit == Unit::rate ? -1 : 1;
+    std::vector<std::uint32_t> before;
+    std::vector<std::uint32_t> after;
+    RowSample sample;
+    sample.group = groups_.try_emplace(std::string(timer_of(b.name)), groups_.size()).first->second;
+    sample.baseline = sample_of(b, sign, before);
+    sample.contender = sample_of(c, sign, after);
+    sample.across_sessions = before.size() > 1 || after.size() > 1 ||
+                             known_to_differ(baseline_.sessions[before[0]], contender_.sessions[after[0]]);
+    return sample;
+  }
+
+  std::optional<std::string> environments_differ(const Evidence& b, const Evidence& c) {
+    const std::string_view timer = timer_of(b.name);
+    const auto used = [](const Evidence& evidence, const Environments& environments) {
+      std::vector<std::uint32_t> ids;
+      for (const ProcessRecord& process : evidence.processes) {
+        const std::uint32_t id = environments.of_source[process.source];
+        if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+      }
+      return ids;
+    };
+    for (const std::uint32_t before : used(b, baseline_environments_)) {
+      for (const std::uint32_t after : used(c, contender_environments_)) {
+        const auto found = difference(baseline_environments_.distinct[before],
+                                      contender_environments_.distinct[after], timer);
+        if (found) return found;
+      }
+    }
+    return std::nullopt;
+  }
+
+  void judge() {
+    facts_.across_sessions = std::any_of(samples_.begin(), samples_.end(),
+                                         [](const RowSample& sample) { return sample.across_sessions; });
+    facts_.threshold_given = options_.threshold.has_value();
+    result_.threshold = options_.threshold.value_or(facts_.across_sessions ? 0.05 : 0.01);
+    const TableIntervals table = judge_table(samples_, options_.alpha, result_.threshold);
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      settle(result_.rows[pairs_[i].row], table.rows[i], pairs_[i].limited);
+    }
+    for (const auto& [timer, group] : groups_) {
+      if (facts_.across_sessions) facts_.session_spread.emplace_back(timer, table.session_spread[group]);
+    }
+  }
+
+  void settle(ComparedRow& row, const RowInterval& interval, bool limited) {
+    row.ratio = std::exp(interval.log_ratio);
+    row.ratio_low = std::exp(interval.log_ratio - interval.half_width);
+    row.ratio_high = std::exp(interval.log_ratio + interval.half_width);
+    row.smallest_visible = smallest_visible(interval.half_width, result_.threshold);
+    switch (call(interval.log_ratio, interval.half_width, result_.threshold)) {
+      case Call::slower:
+        row.verdict = Verdict::slower;
+        break;
+      case Call::faster:
+        row.verdict = Verdict::faster;
+        break;
+      case Call::same:
+        row.verdict = Verdict::same;
+        break;
+      case Call::inconclusive:
+        row.verdict = Verdict::inconclusive;
+        break;
+    }
+    if (limited) row.verdict = Verdict::inconclusive;
+    const bool one_each = row.baseline.processes < 2 || row.contender.processes < 2;
+    facts_.assumed += interval.origin == SpreadOrigin::assumed ? 1 : 0;
+    facts_.from_baseline += interval.origin == SpreadOrigin::baseline_record ? 1 : 0;
+    if (row.verdict != Verdict::inconclusive || limited) return;
+    row.reason = "could be " + readable_change(row.ratio_low) + " to " + readable_change(row.ratio_high);
+    row.reason += one_each ? "; one process is no proof"
+                           : "; a slowdown shows from " + readable_change(1 + row.smallest_visible) + " on";
+  }
+
+  void describe(const Evidence& evidence, ComparedRow& row, SideFigures& side) const {
+    side = figures_of(evidence);
+    row.unit = evidence.unit;
+    row.unit_name = evidence.unit == Unit::time   ? "ns"
+                    : evidence.unit == Unit::rate ? "/s"
+                                                  : evidence.unit_name;
+  }
+
+  void note_absent(const Evidence& b) {
+    if (b.published) {
+      ++facts_.published;
+      return;
+    }
+    if (facts_.baseline_absent++ > 0) return;
+    facts_.first_absent = b.name;
+    if (!b.troubles) return;
+    const Troubles& troubles = *b.troubles;
+    facts_.first_absent_reason = troubles.wrong > 0    ? troubles.wrong_message
+                                 : troubles.failed > 0 ? troubles.failed_message
+                                                       : troubles.skipped_message;
+  }
+
+  static void decide(ComparedRow& row, Verdict verdict, std::string reason) {
+    row.verdict = verdict;
+    row.reason = std::move(reason);
+  }
+
+  NoteFacts facts_;
+  const Side& baseline_;
+  const Side& contender_;
+  const CompareOptions& options_;
+  Environments baseline_environments_;
+  Environments contender_environments_;
+  Comparison result_;
+  std::vector<Pair> pairs_;
+  std::vector<RowSample> samples_;
+  std::map<std::string, std::size_t> groups_;
+};
+
+void refuse_hopeless(const Side& baseline, const Side& contender, const CompareOptions& options) {
+  if (baseline.benchmarks.empty())
+    throw UsageError("--baseline: the files hold no rows, so there is nothing to compare with");
+  const std::vector<std::string> devices = stated_values(baseline, "gpu_name");
+  if (devices.size() > 1) {
+    throw UsageError("--baseline: files of different devices, " + printable(devices[0]) + " and " +
+                     printable(devices[1]) + "; name those of one device");
+  }
+  if (options.metric != "real_time" && baseline.with_metric + contender.with_metric == 0) {
+    throw UsageError("--metric " + printable(options.metric) +
+                     ": no row of either side has it; real_time and " +
+                     "cpu_time always exist, counters where a benchmark sets them");
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::wrong:
+      return "wrong";
+    case Verdict::failed:
+      return "failed";
+    case Verdict::missing:
+      return "missing";
+    case Verdict::slower:
+      return "slower";
+    case Verdict::incomparable:
+      return "incomparable";
+    case Verdict::inconclusive:
+      return "inconclusive";
+    case Verdict::faster:
+      return "faster";
+    case Verdict::added:
+      return "new";
+    case Verdict::same:
+      return "same";
+    case Verdict::skipped:
+      return "skipped";
+  }
+  return "";
+}
+
+int exit_code_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::wrong:
+    case Verdict::failed:
+    case Verdict::missing:
+    case Verdict::slower:
+      return 1;
+    case Verdict::incomparable:
+    case Verdict::inconclusive:
+      return 3;
+    default:
+      return 0;
+  }
+}
+
+int Comparison::exit_code() const {
+  int code = 0;
+  for (const Verdict verdict : all_verdicts) {
+    if (count(verdict) == 0) continue;
+    if (exit_code_of(verdict) == 1) return 1;
+    code = std::max(code, exit_code_of(verdict));
+  }
+  return code;
+}
+
+std::string_view Comparison::verdict() const {
+  const int code = exit_code();
+  return code == 0 ? "pass" : code == 1 ? "regressed" : "undecided";
+}
+
+Comparison compare(const Side& baseline, const Side& contender, const CompareOptions& options) {
+  refuse_hopeless(baseline, contender, options);
+  return Comparer(baseline, contender, options).run();
+}
+
+}  // namespace strictbench

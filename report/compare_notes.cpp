@@ -1,0 +1,117 @@
+#include "report/compare_notes.h"
+
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "report/environment.h"
+#include "report/text.h"
+
+namespace strictbench {
+namespace {
+
+std::string rows(std::size_t count) { return std::to_string(count) + (count == 1 ? " row" : " rows"); }
+
+std::string percent(double fraction) { return fixed(100 * fraction, fraction < 0.1 ? 2 : 1) + " %"; }
+
+void note_sessions(const NoteFacts& facts, const Side& baseline, double threshold,
+                   std::vector<std::string>& notes) {
+  if (!facts.across_sessions) return;
+  if (!facts.threshold_given) {
+    notes.push_back("the sides are from different sessions, so the threshold is " + percent(threshold) +
+                    "; `strictbench ab` on one machine sees smaller changes");
+  }
+  for (const auto& [timer, spread] : facts.session_spread) {
+    const std::string which = timer.empty() ? "" : " (timer " + timer + ")";
+    notes.push_back("spread between sessions" + which + ": " + percent(std::sqrt(spread.variance)) +
+                    (spread.learned ? ", learned from " + std::to_string(baseline.sessions.size()) +
+                                          " sessions of the baseline"
+                                    : ", assumed: the baseline has one session"));
+  }
+}
+
+void note_left_out(const char* who, const Side& side, std::vector<std::string>& notes) {
+  if (side.summaries > 0) {
+    notes.push_back(std::string(who) + ": " + std::to_string(side.summaries) + " of " + rows(side.rows_read) +
+                    " read sum up others (aggregates, complexity) and are no times of a run");
+  }
+  if (side.suspect > 0) {
+    notes.push_back(std::string(who) + ": " + std::to_string(side.suspect) + " of " + rows(side.rows_read) +
+                    " left out: the machine was throttled or shared while they were measured");
+  }
+  for (const std::string& note : side.notes) notes.push_back(std::string(who) + ": " + note);
+}
+
+/// "row_fold/new/rows:64/..." gives operator "row_fold" and variant "new"; empty where a name is not ours.
+std::pair<std::string, std::string> operator_and_variant(const std::string& name) {
+  if (timer_of(name).empty()) return {};
+  const std::size_t first = name.find('/');
+  const std::size_t second = name.find('/', first + 1);
+  if (first == std::string::npos || second == std::string::npos) return {};
+  return {name.substr(0, first), name.substr(first + 1, second - first - 1)};
+}
+
+/// An operator whose every variant, the untouched legacy among them, moved the same way.
+void note_control(const Comparison& comparison, std::vector<std::string>& notes) {
+  struct Moves {
+    std::set<std::string> variants;
+    bool all_slower = true;
+    bool all_faster = true;
+  };
+  std::map<std::string, Moves> operators;
+  for (const ComparedRow& row : comparison.rows) {
+    if (std::isnan(row.ratio)) continue;
+    const auto [name, variant] = operator_and_variant(row.name);
+    if (name.empty()) continue;
+    Moves& moves = operators[name];
+    moves.variants.insert(variant);
+    moves.all_slower = moves.all_slower && row.verdict == Verdict::slower;
+    moves.all_faster = moves.all_faster && row.verdict == Verdict::faster;
+  }
+  for (const auto& [name, moves] : operators) {
+    if (moves.variants.size() < 2 || moves.variants.count("legacy") == 0) continue;
+    if (!moves.all_slower && !moves.all_faster) continue;
+    notes.push_back(name + ": every variant, legacy among them, is " +
+                    (moves.all_slower ? "slower" : "faster") +
+                    ": the machine or the toolchain moved, not the code");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> notes_of(const Comparison& comparison, const NoteFacts& facts, const Side& baseline,
+                                  const Side& contender) {
+  std::vector<std::string> notes;
+  note_control(comparison, notes);
+  note_sessions(facts, baseline, comparison.threshold, notes);
+  if (facts.assumed > 0) {
+    notes.push_back(rows(facts.assumed) +
+                    ": the baseline has one process a session, so the spread between processes "
+                    "is assumed at " +
+                    percent(assumed_spread));
+  }
+  if (facts.from_baseline > 0) {
+    notes.push_back(rows(facts.from_baseline) +
+                    ": the contender has one process, so the spread between processes is the baseline's own");
+  }
+  if (facts.baseline_absent > 0) {
+    std::string note = "baseline: " + rows(facts.baseline_absent) +
+                       " without a usable number, counted as absent; first " + facts.first_absent;
+    if (!facts.first_absent_reason.empty()) note += " (" + facts.first_absent_reason + ")";
+    notes.push_back(std::move(note));
+  }
+  if (facts.published > 0) {
+    notes.push_back("baseline: " + rows(facts.published) +
+                    " published by others, shown by `strictbench table` and never compared as a gate");
+  }
+  note_left_out("baseline", baseline, notes);
+  note_left_out("contender", contender, notes);
+  const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+  for (std::string& note : warnings(baseline, contender, today.time_since_epoch().count())) {
+    notes.push_back(std::move(note));
+  }
+  return notes;
+}
+
+}  // namespace strictbench

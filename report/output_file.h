@@ -1,0 +1,19 @@
+/// Where a report goes.
+#pragma once
+#include <functional>
+#include <ostream>
+#include <string>
+
+namespace strictbench {
+
+/// Writes a file in full or not at all: to a temporary name beside it, then renamed. What is no regular file
+/// (a pipe, /dev/null) is written directly. Throws UsageError; nothing of a failed attempt is left behind.
+void write_file(const std::string& path, const std::function<void(std::ostream&)>& write);
+
+/// Writes to standard output. Throws UsageError where that fails, for example on a full disk.
+void write_stdout(const std::function<void(std::ostream&)>& write);
+
+/// Whether standard output takes colours: a terminal, and NO_COLOR not set.
+bool stdout_takes_colour();
+
+}  // namespace strictbench

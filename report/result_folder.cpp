@@ -1,0 +1,173 @@
+/// Reads the paths of one side: result folders with their run.json, and single files.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "report/error.h"
+#include "report/json_source.h"
+#include "report/results.h"
+#include "report/side_reader.h"
+#include "report/text.h"
+
+namespace strictbench {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+/// A process as run.json lists it.
+struct ListedProcess {
+  std::string title;  // "row_fold, process 3"
+  std::string file;
+  std::string status;
+  std::string reason;
+  std::vector<std::string> cases;
+};
+
+[[noreturn]] void refuse(const fs::path& file, const std::string& what) {
+  throw UsageError(printable(file.string()) + ": " + what);
+}
+
+std::string text_of(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+json read_run(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) refuse(file, "cannot be opened; is this a result folder of strictbench run?");
+  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  mend_json(text);
+  try {
+    json run = json::parse(text);
+    if (!run.is_object() || !run.contains("processes") || !run["processes"].is_array()) {
+      refuse(file, "holds no \"processes\" array (byte 0); give a result folder that strictbench run wrote");
+    }
+    return run;
+  } catch (const json::parse_error& error) {
+    refuse(file, "not valid JSON at byte " + std::to_string(error.byte) +
+                     "; give a result folder that strictbench run wrote");
+  } catch (const json::exception&) {
+    refuse(file, "holds what no JSON document can; give a result folder that strictbench run wrote");
+  }
+}
+
+ListedProcess listed_process(const json& entry, const fs::path& file, std::size_t at) {
+  const std::string where = "\"processes\"[" + std::to_string(at) + "]";
+  if (!entry.is_object()) refuse(file, where + " is not an object");
+  ListedProcess process;
+  process.file = text_of(entry, "file");
+  process.status = text_of(entry, "status");
+  process.reason = text_of(entry, "reason");
+  if (process.status.empty()) refuse(file, where + " has no status");
+  // Only names of files in the folder itself are followed.
+  if (process.file != fs::path(process.file).filename().string()) {
+    refuse(file, where + " names a file outside the folder: " + printable(process.file));
+  }
+  process.title = text_of(entry, "operator");
+  if (const auto index = entry.find("process"); index != entry.end() && index->is_number_integer()) {
+    process.title += ", process " + index->dump();
+  }
+  if (const auto cases = entry.find("cases"); cases != entry.end() && cases->is_array()) {
+    for (const json& name : *cases) {
+      if (name.is_string()) process.cases.push_back(name.get<std::string>());
+    }
+  }
+  return process;
+}
+
+/// "row_fold, process 3 crashed: signal 11".
+std::string fate_of(const ListedProcess& process) {
+  std::string fate = process.title;
+  if (process.status == "pending" || process.status == "running") {
+    fate += " was not measured";
+  } else if (process.status == "timed_out") {
+    fate += " timed out";
+  } else {
+    fate += " " + process.status;
+  }
+  return process.reason.empty() ? fate : fate + ": " + process.reason;
+}
+
+void read_folder(const fs::path& folder, Side& side, SideReader& reader) {
+  const fs::path run_file = folder / "run.json";
+  std::error_code ignored;
+  if (!fs::exists(run_file, ignored)) {
+    refuse(folder, "holds no run.json, so it is no result folder; give one, or name Google Benchmark files");
+  }
+  const json run = read_run(run_file);
+  RunRecord record{folder.string(), text_of(run, "status"), 0};
+  std::vector<ListedProcess> processes;
+  for (const json& entry : run["processes"]) {
+    processes.push_back(listed_process(entry, run_file, processes.size()));
+  }
+  for (const ListedProcess& process : processes) {
+    const bool ok = process.status == "ok";
+    record.not_ok += ok ? 0 : 1;
+    const fs::path file = folder / process.file;
+    if (process.file.empty() || !fs::exists(file, ignored)) {
+      if (ok) refuse(run_file, "lists " + printable(process.file) + " as measured, and it is not there");
+      continue;
+    }
+    if (ok) {
+      reader.read_file(file.string());
+      continue;
+    }
+    // What a process left behind that did not end well may be cut off; its rows then count as not measured.
+    try {
+      Side trial;
+      SideReader(trial, "real_time").read_file(file.string());
+    } catch (const UsageError& error) {
+      side.notes.push_back(fate_of(process) + "; its file is left out: " + error.what());
+      continue;
+    }
+    reader.read_file(file.string());
+  }
+  for (const ListedProcess& process : processes) {
+    if (process.status == "ok") continue;
+    bool measured = !process.cases.empty();
+    for (const std::string& name : process.cases) {
+      if (side.find(name) != nullptr) continue;
+      measured = false;
+    }
+    // Where other processes have measured every row, the loss would otherwise go unseen.
+    if (measured) side.notes.push_back(fate_of(process) + "; its rows come from the other processes");
+  }
+  std::set<std::string> lost;
+  for (const ListedProcess& process : processes) {
+    if (process.status == "ok") continue;
+    for (const std::string& name : process.cases) {
+      if (lost.count(name) != 0 || side.find(name) == nullptr) {
+        lost.insert(name);
+        reader.add_failure(name, fate_of(process));
+      }
+    }
+  }
+  side.runs.push_back(std::move(record));
+}
+
+}  // namespace
+
+Side read_side(const std::vector<std::string>& paths, const std::string& metric) {
+  Side side;
+  SideReader reader(side, metric);
+  std::set<std::string> seen;
+  for (const std::string& path : paths) {
+    std::error_code failed;
+    if (!fs::exists(path, failed))
+      refuse(path, "does not exist; give a result folder or a Google Benchmark file");
+    const fs::path canonical = fs::weakly_canonical(path, failed);
+    if (!failed && !seen.insert(canonical.string()).second) refuse(path, "is named twice on one side");
+    if (fs::is_directory(path, failed)) {
+      read_folder(path, side, reader);
+    } else {
+      reader.read_file(path);
+    }
+  }
+  reader.finish();
+  return side;
+}
+
+}  // namespace strictbench

@@ -1,0 +1,54 @@
+#include "report/results.h"
+
+#include <cmath>
+
+#include "report/statistics.h"
+
+namespace strictbench {
+
+double ProcessRecord::value() const {
+  if (!samples.empty()) return median(samples);
+  return std::isnan(median_aggregate) ? mean_aggregate : median_aggregate;
+}
+
+Troubles& Evidence::trouble() {
+  if (!troubles) troubles = std::make_unique<Troubles>();
+  return *troubles;
+}
+
+std::size_t Evidence::suspect_rows() const {
+  std::size_t rows = 0;
+  for (const ProcessRecord& process : processes) rows += process.suspect;
+  return rows;
+}
+
+bool Evidence::has_number() const {
+  for (const ProcessRecord& process : processes) {
+    if (!std::isnan(process.value())) return true;
+  }
+  return false;
+}
+
+const Evidence* Side::find(std::string_view name) const {
+  const auto found = index_.find(name);
+  return found == index_.end() ? nullptr : found->second;
+}
+
+Evidence& Side::find_or_add(std::string_view name) {
+  const auto found = index_.find(name);
+  if (found != index_.end()) return *found->second;
+  Evidence& evidence = benchmarks.emplace_back();
+  evidence.name = name;
+  index_.emplace(evidence.name, &evidence);
+  return evidence;
+}
+
+std::string_view timer_of(std::string_view name) {
+  constexpr std::string_view key = "/timer:";
+  const std::size_t at = name.rfind(key);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = name.substr(at + key.size());
+  return rest.substr(0, rest.find('/'));
+}
+
+}  // namespace strictbench

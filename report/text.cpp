@@ -1,0 +1,188 @@
+#include "report/text.h"
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+
+namespace strictbench {
+namespace {
+
+struct CodePoint {
+  std::uint32_t value = 0;
+  std::size_t bytes = 1;
+  bool valid = false;
+};
+
+/// The code point that starts at `at`; invalid ones are one byte long.
+CodePoint decode(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(at);
+  if (first < 0x80) return {first, 1, true};
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || at + length > text.size()) return {first, 1, false};
+  std::uint32_t value = first & (0xFFU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(at + i) & 0xC0U) != 0x80) return {first, 1, false};
+    value = value << 6U | (byte(at + i) & 0x3FU);
+  }
+  const bool overlong = (length == 3 && value < 0x800) || (length == 4 && value < 0x10000);
+  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
+  if (overlong || surrogate || value > 0x10FFFF) return {first, 1, false};
+  return {value, length, true};
+}
+
+/// Characters that change how the text around them is shown.
+bool disturbs(std::uint32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x200E || c == 0x200F || (c >= 0x2028 && c <= 0x202E) ||
+         (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF || c == 0xFFFE || c == 0xFFFF;
+}
+
+std::string escaped(const CodePoint& c) {
+  std::array<char, 16> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), c.valid && c.value > 0xFF ? "\\u{%x}" : "\\x%02x", c.value);
+  return buffer.data();
+}
+
+bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = decode(text, at);
+    if (!c.valid || disturbs(c.value)) {
+      result += escaped(c);
+    } else {
+      result += text.substr(at, c.bytes);
+    }
+    at += c.bytes;
+  }
+  return result;
+}
+
+std::string markdown_text(std::string_view text) {
+  std::string result;
+  for (const char c : printable(text)) {
+    const bool plain = is_word(c) || static_cast<unsigned char>(c) >= 0x80 ||
+                       std::string_view(" .,;/%=+-()'?").find(c) != std::string_view::npos;
+    // An entity is never markup, wherever it stands; a colon, too, since `:name:` turns into an emoji.
+    if (plain) {
+      result += c;
+    } else {
+      result += "&#";
+      result += std::to_string(static_cast<int>(c));
+      result += ';';
+    }
+  }
+  return result;
+}
+
+std::string markdown_code(std::string_view name) {
+  bool harmless = !name.empty();
+  for (const char c : name) {
+    harmless = harmless && (is_word(c) || std::string_view("_/:.,+=-").find(c) != std::string_view::npos);
+  }
+  std::string result = harmless ? "`" : "<code>";
+  result += harmless ? std::string(name) : markdown_text(name);
+  return result += harmless ? "`" : "</code>";
+}
+
+std::string xml_text(std::string_view text) {
+  std::string result;
+  for (const char c : printable(text)) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      case '\'':
+        result += "&apos;";
+        break;
+      default:
+        result += c;
+    }
+  }
+  return result;
+}
+
+std::size_t columns_of(std::string_view text) {
+  std::size_t columns = 0;
+  for (std::size_t at = 0; at < text.size(); at += decode(text, at).bytes) ++columns;
+  return columns;
+}
+
+std::string pad_right(std::string text, std::size_t width) {
+  const std::size_t columns = columns_of(text);
+  if (columns < width) text.append(width - columns, ' ');
+  return text;
+}
+
+std::string pad_left(std::string text, std::size_t width) {
+  const std::size_t columns = columns_of(text);
+  return columns < width ? std::string(width - columns, ' ').append(text) : text;
+}
+
+std::string fixed(double value, int digits) {
+  // The largest double takes 309 digits before the point.
+  std::array<char, 352> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.*f", digits, value);
+  return buffer.data();
+}
+
+namespace {
+
+/// Three or four digits that count: 3.70, 11.6, 1234.
+std::string three_digits(double value) {
+  const double size = std::abs(value);
+  if (size >= 1e6 || (size < 1e-3 && size > 0)) {
+    std::array<char, 32> buffer{};
+    std::snprintf(buffer.data(), buffer.size(), "%.3g", value);
+    return buffer.data();
+  }
+  return fixed(value, size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
+}
+
+}  // namespace
+
+std::string readable_time(double nanoseconds) {
+  struct Unit {
+    double nanoseconds;
+    const char* name;
+  };
+  constexpr std::array<Unit, 4> units{{{1, "ns"}, {1e3, "us"}, {1e6, "ms"}, {1e9, "s"}}};
+  Unit unit = units[0];
+  for (const Unit& candidate : units) {
+    if (std::abs(nanoseconds) >= 0.9995 * candidate.nanoseconds) unit = candidate;
+  }
+  return three_digits(nanoseconds / unit.nanoseconds) + " " + unit.name;
+}
+
+std::string readable_change(double ratio) {
+  if (ratio >= 2) return std::string("x ").append(three_digits(ratio));
+  const double percent = (ratio - 1) * 100;
+  std::string text = percent < 0 ? "-" : "+";
+  return text.append(three_digits(std::abs(percent))).append(" %");
+}
+
+std::string readable_number(double value) {
+  constexpr std::array<const char*, 5> prefixes{"", " k", " M", " G", " T"};
+  std::size_t step = 0;
+  while (std::abs(value) >= 999.5 && step + 1 < prefixes.size()) {
+    value /= 1000;
+    ++step;
+  }
+  return three_digits(value) + prefixes[step];
+}
+
+}  // namespace strictbench
