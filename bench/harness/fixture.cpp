@@ -50,16 +50,21 @@ class CaseFixture : public benchmark::Fixture {
  protected:
   void BenchmarkCase(benchmark::State& state) override {
     const Measured& result = *result_;
-    if (!result.skipped.empty() || !result.error.empty()) {
-      if (next_++ > 0) return state.SkipWithError(surplus);  // one row says it
-      if (!result.skipped.empty()) return skip(state, result.skipped);
-      failed = true;
-      return state.SkipWithError(result.error.c_str());
-    }
-    if (next_ >= result.samples.size()) return state.SkipWithError(surplus);
+    // Errors are set inside the loop: Google Benchmark's statistics insist that all repetitions of a benchmark
+    // have as many iterations, and outside it they would have none.
     for ([[maybe_unused]] auto _ : state) {
-      if (next_ >= result.samples.size()) return state.SkipWithError(surplus);
-      state.SetIterationTime(result.samples[next_++]);
+      const std::size_t sample = next_++;
+      if (sample < result.samples.size()) {
+        state.SetIterationTime(result.samples[sample]);
+        continue;
+      }
+      if (sample > 0)
+        state.SkipWithError(surplus);  // one row says what went wrong
+      else if (!result.skipped.empty())
+        skip(state, result.skipped);
+      else
+        fail(state, result.error);
+      return;
     }
     state.SetLabel("oracle:" + result.oracle);
     state.SetBytesProcessed(static_cast<std::int64_t>(shape_.bytes * static_cast<double>(state.iterations())));
@@ -77,6 +82,11 @@ class CaseFixture : public benchmark::Fixture {
       state.SkipWithMessage(reason.c_str());
     else
       state.SkipWithError(("skipped: " + reason).c_str());
+  }
+
+  static void fail(benchmark::State& state, const std::string& reason) {
+    failed = true;
+    state.SkipWithError(reason.c_str());
   }
 
   std::shared_ptr<Group> group_;

@@ -1,0 +1,128 @@
+/// The CUDA backend and its timers, with kernels of known length. Skipped where there is no GPU.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "bench/harness/backends.h"
+#include "bench/selftest/selftest.h"
+
+namespace strictbench {
+namespace {
+
+class Cuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (cuda_device_count() == 0) GTEST_SKIP() << why_no_cuda();
+    backend_ = make_cuda_backend(0, /*blocking=*/true);
+    selftest::spin_cuda(1000, backend_->stream());  // loads the code
+    backend_->synchronize();
+  }
+
+  /// The median of nine samples of `call`, in microseconds.
+  double median_us(Timer timer, const Call& call, int calls) {
+    const auto sampler = backend_->make_sampler(timer, call, calls);
+    std::vector<double> samples;
+    for (int i = 0; i < 9; ++i) samples.push_back(sampler->sample() * 1e6);
+    std::nth_element(samples.begin(), samples.begin() + 4, samples.end());
+    return samples[4];
+  }
+
+  std::unique_ptr<Backend> backend_;
+};
+
+Call spin(double microseconds) {
+  return [ns = static_cast<std::int64_t>(microseconds * 1000)](Stream s) { selftest::spin_cuda(ns, s); };
+}
+
+TEST_F(Cuda, GraphTimerSeesKernelsOfKnownLength) {
+  for (const double us : {20.0, 100.0, 1000.0}) {
+    EXPECT_NEAR(median_us(Timer::graph, spin(us), 10), us, 2.5) << us;  // the globaltimer's grain, node to node
+  }
+}
+
+TEST_F(Cuda, ColdTimerSeesOneKernelWithoutItsLaunchAndWithoutTheFlush) {
+  for (const double us : {20.0, 100.0, 1000.0}) {
+    EXPECT_NEAR(median_us(Timer::cold, spin(us), 1), us, 4.0) << us;
+  }
+  EXPECT_LT(median_us(Timer::cold, [](Stream s) { selftest::spin_cuda(0, s); }, 1), 5.0);  // a launch alone is more
+}
+
+TEST_F(Cuda, WallTimerSeesKernelsAndTheirLaunches) {
+  EXPECT_NEAR(median_us(Timer::wall, spin(1000.0), 5), 1000.0, 30.0);
+  EXPECT_NEAR(median_us(Timer::wall, spin(100.0), 20), 100.0, 10.0);
+}
+
+TEST_F(Cuda, DifferencesOfLengthAreSeenToAPercent) {
+  const double a = median_us(Timer::graph, spin(200.0), 10);
+  const double b = median_us(Timer::graph, spin(206.0), 10);
+  EXPECT_NEAR(b / a, 1.03, 0.005);
+}
+
+TEST_F(Cuda, ManyLaunchesGoBehindTheGateAsOneGraph) {
+  const Call many = [](Stream s) {
+    for (int i = 0; i < 3000; ++i) selftest::spin_cuda(0, s);  // more than a queue holds
+  };
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_GT(backend_->make_sampler(Timer::cold, many, 1)->sample(), 3000 * 0.3e-6);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(4));  // the gate gives up after five
+}
+
+TEST_F(Cuda, FailedLaunchesAreNotSwallowedAndTheStreamSurvives) {
+  const Call bad = [](Stream) { throw std::runtime_error("bad launch"); };
+  EXPECT_THROW(backend_->make_sampler(Timer::graph, bad, 2), std::runtime_error);
+  EXPECT_THROW(backend_->make_sampler(Timer::wall, bad, 1)->sample(), std::runtime_error);
+  EXPECT_NEAR(median_us(Timer::graph, spin(50.0), 10), 50.0, 2.5);
+}
+
+TEST_F(Cuda, FillsHaveTheCpusBits) {
+  const auto cpu = make_cpu_backend();
+  for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
+    constexpr std::size_t count = 100'003;
+    Tensor on_cpu(*cpu, dtype, count);
+    Tensor uploaded(*backend_, dtype, count);
+    Tensor on_gpu(*backend_, dtype, count);
+    on_cpu.fill_random(42);
+    backend_->upload(uploaded.as(), on_cpu.as(), on_cpu.bytes());
+    on_gpu.fill_random(42);
+    EXPECT_EQ(on_gpu.compare(uploaded).count, 0u);
+    on_gpu.poison();
+    const Difference all = on_gpu.compare(uploaded);
+    EXPECT_EQ(all.count, count);
+    EXPECT_EQ(all.first_index, 0u);
+    EXPECT_EQ(all.got, dtype == Dtype::fp32 ? poison32 : poison16);
+  }
+}
+
+TEST_F(Cuda, CompareFindsTheFirstOfAFewDifferences) {
+  constexpr std::size_t count = 5'000'000;
+  Tensor a(*backend_, Dtype::bf16, count);
+  Tensor b(*backend_, Dtype::bf16, count);
+  a.fill_random(7);
+  b.fill_random(7);
+  const Bf16 other{0x1234};
+  for (const std::size_t at : {4'999'999u, 3'000'001u, 1'234'567u}) backend_->upload(b.as<Bf16>() + at, &other, 2);
+  const Difference difference = b.compare(a);
+  EXPECT_EQ(difference.count, 3u);
+  EXPECT_EQ(difference.first_index, 1'234'567u);
+  EXPECT_EQ(difference.got, 0x1234u);
+}
+
+TEST_F(Cuda, ComparingTheWholeTableTakesMilliseconds) {
+  constexpr std::size_t count = std::size_t{151936} * 4096;
+  if (backend_->free_bytes() < 2 * count * 2) GTEST_SKIP() << "needs 2.5 GB of GPU memory";
+  Tensor a(*backend_, Dtype::bf16, count);
+  Tensor b(*backend_, Dtype::bf16, count);
+  a.zero();
+  b.zero();
+  EXPECT_EQ(a.compare(b).count, 0u);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(a.compare(b).count, 0u);
+  const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+  RecordProperty("milliseconds", std::to_string(elapsed.count()));
+  EXPECT_LT(elapsed.count(), 20.0);
+}
+
+}  // namespace
+}  // namespace strictbench

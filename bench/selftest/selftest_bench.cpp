@@ -1,0 +1,119 @@
+/// bench_selftest: one right pair, and variants that are wrong, throw, crash, hang, are slow or do not fit.
+#include <chrono>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <thread>
+
+#include "bench/harness/operator_bench.h"
+#include "bench/selftest/selftest.h"
+#include "kernels/common/random.h"
+
+namespace strictbench {
+namespace selftest {
+
+void copy_cpu(const Args& args, Stream) {
+  for (std::int64_t i = 0; i < args.count; ++i) {
+    std::uint32_t value = 0;
+    if (value_at(args, i, *args.runs, value)) args.out[i] = value;
+  }
+  ++*args.runs;
+}
+
+}  // namespace selftest
+
+namespace {
+
+using selftest::Fault;
+
+constexpr std::size_t count = 5000;
+const std::uint64_t key = random_key("selftest");
+
+const std::map<std::string_view, Fault> faults{
+    {"legacy", Fault::none}, {"new", Fault::none},     {"one_bit", Fault::one_bit}, {"unwritten", Fault::unwritten},
+    {"flaky", Fault::flaky}, {"late", Fault::late},    {"nan", Fault::nan}};
+
+void run_copy(Device device, const selftest::Args& args, Stream stream) {
+#ifdef STRICTBENCH_HAS_CUDA
+  if (device == Device::cuda) return selftest::copy_cuda(args, stream);
+#endif
+  static_cast<void>(device);
+  selftest::copy_cpu(args, stream);
+}
+
+class Selftest : public Problem {
+ public:
+  explicit Selftest(Backend& backend)
+      : backend_(backend), in_(backend, Dtype::fp32, count), out_(backend, Dtype::fp32, count), runs_(backend, 4) {
+    in_.fill_random(key);
+    const std::uint32_t quiet_nan = 0x7fc00001u;  // the oracle's NaN is another one: any matches any
+    backend.upload(in_.as<std::uint32_t>() + 3, &quiet_nan, sizeof quiet_nan);
+  }
+
+  Tensor& output() override { return out_; }
+
+  Expected oracle(std::string_view) const override {
+    std::vector<float> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = random_normal(key, i);
+    values[3] = std::numeric_limits<float>::quiet_NaN();
+    return whole_output(values);
+  }
+
+  /// Counts a variant's runs from its first one.
+  void prepare(std::string_view variant) override {
+    if (variant == counted_) return;
+    counted_ = variant;
+    backend_.zero(runs_.as(), 4);
+  }
+
+  Call call(std::string_view variant) override {
+    if (variant == "throws") return [](Stream) { throw std::runtime_error("thrown by the variant"); };
+    if (variant == "crash") return [](Stream) { std::abort(); };
+    if (variant == "hang") return [](Stream) { std::this_thread::sleep_for(std::chrono::hours(1)); };
+    const bool slow = variant == "slow";
+    const selftest::Args args{.in = in_.as<std::uint32_t>(),
+                              .out = out_.as<std::uint32_t>(),
+                              .count = static_cast<std::int64_t>(count),
+                              .runs = runs_.as<std::uint32_t>(),
+                              .fault = slow ? Fault::none : faults.at(variant)};
+    return [args, slow, device = backend_.device()](Stream stream) {
+#ifdef STRICTBENCH_HAS_CUDA
+      if (slow && device == Device::cuda) selftest::spin_cuda(60'000'000, stream);
+#endif
+      if (slow && device == Device::cpu) std::this_thread::sleep_for(std::chrono::milliseconds(60));
+      run_copy(device, args, stream);
+    };
+  }
+
+ private:
+  Backend& backend_;
+  Tensor in_;
+  Tensor out_;
+  Memory runs_;
+  std::string counted_;
+};
+
+}  // namespace
+
+OperatorBench operator_bench(Device device) {
+  const bool gpu = device == Device::cuda;
+  const auto shape = [&](std::string keys, std::vector<std::string> variants, std::size_t memory = 3 * count * 4) {
+    return ShapeEntry{.keys = std::move(keys),
+                      .variants = std::move(variants),
+                      .gating = gpu ? Timer::graph : Timer::cpu,
+                      .others = gpu ? std::vector{Timer::cold, Timer::wall} : std::vector<Timer>{},
+                      .bytes = 2.0 * count * 4,
+                      .operations = 0,
+                      .memory = memory,
+                      .make = [](Backend& b) { return std::make_unique<Selftest>(b); }};
+  };
+  return {.name = "selftest",
+          .shapes = {shape("kind:right", {"legacy", "new"}),
+                     shape("kind:wrong", {"legacy", "one_bit", "unwritten", "flaky", "late", "nan", "new"}),
+                     shape("kind:throws", {"legacy", "throws", "new"}), shape("kind:slow", {"legacy", "slow"}),
+                     shape("kind:large", {"legacy", "new"}, std::size_t{1} << 50), shape("kind:crash", {"crash"}),
+                     shape("kind:hang", {"hang"})}};
+}
+
+}  // namespace strictbench

@@ -1,0 +1,83 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "kernels/common/dtype.h"
+#include "kernels/common/random.h"
+
+namespace strictbench {
+namespace {
+
+TEST(Bf16, RoundsToNearestTiesToEven) {
+  EXPECT_EQ(to_bf16(1.0f).bits, 0x3f80);
+  EXPECT_EQ(to_bf16(std::bit_cast<float>(0x3f808000u)).bits, 0x3f80);  // a tie, down to even
+  EXPECT_EQ(to_bf16(std::bit_cast<float>(0x3f818000u)).bits, 0x3f82);  // a tie, up to even
+  EXPECT_EQ(to_bf16(std::bit_cast<float>(0x3f808001u)).bits, 0x3f81);
+  EXPECT_EQ(to_bf16(-0.0f).bits, 0x8000);
+  EXPECT_EQ(to_bf16(std::numeric_limits<float>::max()).bits, 0x7f80);  // rounds up to infinity
+  EXPECT_EQ(to_bf16(std::numeric_limits<float>::denorm_min()).bits, 0x0000);
+  EXPECT_EQ(to_bf16(std::numeric_limits<float>::quiet_NaN()).bits, 0x7fff);
+  EXPECT_EQ(to_bf16(std::bit_cast<float>(0xff800001u)).bits, 0x7fff);  // never a NaN cut down to infinity
+}
+
+TEST(Bf16, EveryPatternSurvivesTheRoundTrip) {
+  for (std::uint32_t bits = 0; bits <= 0xffff; ++bits) {
+    const Bf16 x{static_cast<std::uint16_t>(bits)};
+    if (!std::isnan(to_float(x))) {
+      EXPECT_EQ(to_bf16(to_float(x)).bits, bits);
+    }
+  }
+}
+
+TEST(Poison, IsASignallingNanThatRoundingDoesNotMake) {
+  EXPECT_TRUE(std::isnan(to_float(Bf16{poison16})));
+  EXPECT_EQ(poison16 & 0x0040, 0);      // the quiet bit of bf16
+  EXPECT_EQ(poison32 & 0x00400000u, 0u);  // and of fp32
+}
+
+TEST(Random, IsAFunctionOfKeyAndIndex) {
+  const std::uint64_t key = random_key("row_fold/rows:64/cols:128/dtype:fp32/rows");
+  EXPECT_EQ(random_normal(key, 7), random_normal(key, 7));
+  EXPECT_NE(random_normal(key, 7), random_normal(key, 8));
+  EXPECT_NE(random_normal(key, 7), random_normal(random_key("row_fold/rows:64/cols:128/dtype:fp32/row"), 7));
+  // Pinned: a change of the generator changes every input, and so the meaning of every baseline.
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(random_normal(random_key("pinned"), 0)), 0xbf586728u);
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(random_normal(random_key("pinned"), 1'000'000'007)), 0x3f4a08a5u);
+}
+
+TEST(Random, IsAboutNormalAndUsesAllOfTheSignificand) {
+  const std::uint64_t key = random_key("moments");
+  constexpr int n = 200000;
+  double sum = 0;
+  double squares = 0;
+  int within_one = 0;
+  int low_bit = 0;
+  for (int i = 0; i < n; ++i) {
+    const float x = random_normal(key, static_cast<std::uint64_t>(i));
+    sum += x;
+    squares += static_cast<double>(x) * x;
+    within_one += std::fabs(x) < 1.1547f;
+    low_bit += static_cast<int>(std::bit_cast<std::uint32_t>(x) & 1u);
+  }
+  EXPECT_NEAR(sum / n, 0.0, 0.01);
+  EXPECT_NEAR(std::sqrt(squares / n), 1.1547, 0.01);                 // four uniforms: sqrt(4/12) * 2
+  EXPECT_NEAR(static_cast<double>(within_one) / n, 0.683, 0.02);     // one standard deviation
+  EXPECT_NEAR(static_cast<double>(low_bit) / n, 0.5, 0.02);          // no fixed grid: order shows in sums
+}
+
+TEST(RandomDistinct, GivesDifferentValuesInRange) {
+  for (const std::int64_t n : {1, 5, 100, 151936}) {
+    const std::int64_t count = std::min<std::int64_t>(n, 100);
+    const auto values = random_distinct(random_key("ids"), count, n);
+    const std::set<std::int64_t> different(values.begin(), values.end());
+    EXPECT_EQ(different.size(), static_cast<std::size_t>(count));
+    EXPECT_GE(*different.begin(), 0);
+    EXPECT_LT(*different.rbegin(), n);
+  }
+  EXPECT_THROW(random_distinct(1, 6, 5), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace strictbench
