@@ -70,7 +70,8 @@ std::string readable(double value, const ComparedRow& row) {
   if (std::isnan(value)) return "-";
   if (row.unit == Unit::time) return readable_time(value);
   std::string text = readable_number(value);
-  if (!row.unit_name.empty()) text += std::string(row.unit == Unit::rate ? "" : " ").append(printable(row.unit_name));
+  if (!row.unit_name.empty())
+    text += std::string(row.unit == Unit::rate ? "" : " ").append(printable(row.unit_name));
   return text;
 }
 

@@ -17,15 +17,6 @@ bool both_state_and_differ(const std::string& a, const std::string& b) {
   return !a.empty() && !b.empty() && a != b;
 }
 
-std::string joined(const std::vector<std::string>& values) {
-  std::string text;
-  for (const std::string& value : values) {
-    if (!text.empty()) text += ", ";
-    text += value;
-  }
-  return text;
-}
-
 std::optional<int> number_at(std::string_view text, std::size_t at, std::size_t digits) {
   if (at + digits > text.size()) return std::nullopt;
   int value = 0;
@@ -54,6 +45,17 @@ void warn_of_age(const Side& baseline, const Side& contender, long today, std::v
 }
 
 }  // namespace
+
+bool is_true(std::string_view value) { return value == "true" || value == "1" || value == "yes"; }
+
+std::string joined(const std::vector<std::string>& values) {
+  std::string text;
+  for (const std::string& value : values) {
+    if (!text.empty()) text += ", ";
+    text += value;
+  }
+  return text;
+}
 
 std::string stated(const Context& context, std::string_view key) {
   const auto found = context.find(key);

@@ -39,6 +39,12 @@ bool known_to_differ(const Session& a, const Session& b);
 /// Distinct values that the sources of a side state for a key, in order of appearance.
 std::vector<std::string> stated_values(const Side& side, std::string_view key);
 
+/// Whether a context value such as git_dirty says yes.
+bool is_true(std::string_view value);
+
+/// Values in one line, separated by commas.
+std::string joined(const std::vector<std::string>& values);
+
 /// Days since 1970 of a date such as 2026-11-29T10:00:00+00:00 or 2016-08-02 17:44:46.
 std::optional<long> day_of(std::string_view date);
 

@@ -24,6 +24,7 @@ struct ListedProcess {
   std::string status;
   std::string reason;
   std::vector<std::string> cases;
+  bool read = false;
 };
 
 [[noreturn]] void refuse(const fs::path& file, const std::string& what) {
@@ -103,7 +104,7 @@ void read_folder(const fs::path& folder, Side& side, SideReader& reader) {
   for (const json& entry : run["processes"]) {
     processes.push_back(listed_process(entry, run_file, processes.size()));
   }
-  for (const ListedProcess& process : processes) {
+  for (ListedProcess& process : processes) {
     const bool ok = process.status == "ok";
     record.not_ok += ok ? 0 : 1;
     const fs::path file = folder / process.file;
@@ -113,6 +114,7 @@ void read_folder(const fs::path& folder, Side& side, SideReader& reader) {
     }
     if (ok) {
       reader.read_file(file.string());
+      process.read = true;
       continue;
     }
     // What a process left behind that did not end well may be cut off; its rows then count as not measured.
@@ -124,9 +126,10 @@ void read_folder(const fs::path& folder, Side& side, SideReader& reader) {
       continue;
     }
     reader.read_file(file.string());
+    process.read = true;
   }
   for (const ListedProcess& process : processes) {
-    if (process.status == "ok") continue;
+    if (process.status == "ok" || process.read) continue;
     bool measured = !process.cases.empty();
     for (const std::string& name : process.cases) {
       if (side.find(name) != nullptr) continue;

@@ -53,6 +53,7 @@ struct Evidence {
   bool unit_known = false;
   bool units_differ = false;
   bool published = false;
+  std::size_t checked = 0;  // rows that say their result passed its check
   std::vector<ProcessRecord> processes;
   std::unique_ptr<Troubles> troubles;  // null where every row holds a number
 
@@ -77,6 +78,12 @@ struct RunRecord {
 /// One side, read from any number of files and folders.
 class Side {
  public:
+  Side() = default;
+  Side(Side&&) = default;  // the benchmarks stay where they are, and with them the names in the index
+  Side& operator=(Side&&) = default;
+  Side(const Side&) = delete;
+  Side& operator=(const Side&) = delete;
+
   std::deque<Evidence> benchmarks;  // in order of appearance
   std::vector<Source> sources;
   std::vector<Session> sessions;

@@ -154,6 +154,7 @@ void SideReader::take_number(Evidence& evidence, const BenchmarkRow& row) {
     count(evidence.trouble().failed, evidence.trouble().failed_message, metric_ + " is " + what);
     return;
   }
+  evidence.checked += row.check == 1 ? 1 : 0;
   process.samples.push_back(value);
   if (row.samples >= 1 && row.samples < 1e15)
     process.recorded_samples += static_cast<std::size_t>(row.samples);

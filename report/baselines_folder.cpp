@@ -1,0 +1,44 @@
+#include "report/baselines_folder.h"
+
+#include <algorithm>
+#include <system_error>
+
+namespace strictbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+}  // namespace
+
+std::optional<fs::path> baselines_above(const fs::path& start) {
+  std::error_code ignored;
+  for (fs::path folder = start; !folder.empty(); folder = folder.parent_path()) {
+    const fs::path candidate = folder / "baselines";
+    if (fs::is_directory(candidate, ignored)) return candidate;
+    if (folder == folder.parent_path()) break;
+  }
+  return std::nullopt;
+}
+
+std::vector<fs::path> published_files() {
+  std::error_code error;
+  std::vector<fs::path> starts;
+  const fs::path executable = fs::read_symlink("/proc/self/exe", error);
+  if (!error) starts.push_back(executable.parent_path());
+  const fs::path here = fs::current_path(error);
+  if (!error) starts.push_back(here);
+  std::vector<fs::path> files;
+  for (const fs::path& start : starts) {
+    const auto baselines = baselines_above(start);
+    if (!baselines) continue;
+    for (const fs::directory_entry& device : fs::directory_iterator(*baselines, error)) {
+      const fs::path file = device.path() / "published.json";
+      if (fs::is_regular_file(file, error)) files.push_back(fs::weakly_canonical(file, error));
+    }
+  }
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  return files;
+}
+
+}  // namespace strictbench

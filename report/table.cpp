@@ -1,0 +1,222 @@
+#include "report/table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+
+#include "report/environment.h"
+#include "report/row_name.h"
+#include "report/statistics.h"
+#include "report/text.h"
+
+namespace strictbench {
+namespace {
+
+constexpr double alpha = 0.01;
+
+using ProcessKey = std::pair<std::uint32_t, double>;  // source and number
+
+/// The time of each process that has one, as a logarithm.
+std::map<ProcessKey, double> log_times(const Evidence& evidence) {
+  std::map<ProcessKey, double> times;
+  for (const ProcessRecord& process : evidence.processes) {
+    const double value = process.value();
+    if (!std::isnan(value)) times[{process.source, process.number}] = std::log(value);
+  }
+  return times;
+}
+
+bool is_bad(const Evidence& evidence) {
+  return evidence.troubles && (evidence.troubles->wrong > 0 || evidence.troubles->failed > 0);
+}
+
+std::string trouble_of(const Evidence& evidence) {
+  const Troubles none;
+  const Troubles& troubles = evidence.troubles ? *evidence.troubles : none;
+  if (troubles.wrong > 0) return "wrong: " + troubles.wrong_message;
+  if (troubles.failed > 0) return "failed: " + troubles.failed_message;
+  if (troubles.skipped > 0 && !evidence.has_number()) {
+    const bool says_so = troubles.skipped_message.rfind("skipped:", 0) == 0;
+    return says_so ? troubles.skipped_message : "skipped: " + troubles.skipped_message;
+  }
+  if (!evidence.has_number()) {
+    return evidence.suspect_rows() > 0 ? "left out: the machine was throttled or shared" : "no number";
+  }
+  return {};
+}
+
+Measured measure(const Evidence& evidence) {
+  Measured measured;
+  measured.trouble = trouble_of(evidence);
+  if (!measured.trouble.empty()) return measured;
+  std::vector<double> values;
+  std::size_t rows = 0;
+  for (const ProcessRecord& process : evidence.processes) {
+    const double value = process.value();
+    if (std::isnan(value)) continue;
+    values.push_back(value);
+    rows += process.samples.size();
+  }
+  measured.time = median(values);
+  measured.processes = values.size();
+  measured.checked = rows > 0 && evidence.checked == rows;
+  return measured;
+}
+
+/// A speedup that waits for its timer's other rows: what they say of the spread narrows or widens it.
+struct Pairing {
+  Measured* variant;
+  std::vector<double> log_ratios;  // legacy / variant, one per process that has both
+};
+
+void fill_speedups(const std::vector<Pairing>& pairings) {
+  std::vector<Spread> spreads;
+  for (const Pairing& pairing : pairings) spreads.push_back(spread_of(pairing.log_ratios));
+  const SpreadPrior prior = learn_prior(spreads);
+  for (const Pairing& pairing : pairings) {
+    if (pairing.log_ratios.empty()) continue;
+    const Interval interval = paired_interval(pairing.log_ratios, prior, alpha);
+    pairing.variant->speedup = std::exp(interval.centre);
+    if (std::isinf(interval.half_width)) continue;
+    pairing.variant->speedup_low = std::exp(interval.centre - interval.half_width);
+    pairing.variant->speedup_high = std::exp(interval.centre + interval.half_width);
+  }
+}
+
+/// Sorts the rows into operators and lines, and then pairs each variant with its line's legacy.
+class Sorter {
+ public:
+  explicit Sorter(SpeedupTable& table) : table_(table) {}
+
+  void add(const Evidence& evidence, const RowName& name) {
+    const auto [op, fresh] = operators_.try_emplace(name.op, table_.operators.size());
+    if (fresh) table_.operators.push_back({name.op, {}, {}});
+    OperatorTable& group = table_.operators[op->second];
+    if (std::find(group.variants.begin(), group.variants.end(), name.variant) == group.variants.end()) {
+      group.variants.insert(name.variant == "legacy" ? group.variants.begin() : group.variants.end(),
+                            name.variant);
+    }
+    const auto [line, new_line] =
+        lines_.try_emplace(name.op + "\n" + name.shape + "\n" + name.timer, group.lines.size());
+    if (new_line) group.lines.push_back({name.shape, name.timer, {}});
+    group.lines[line->second].variants[name.variant] = measure(evidence);
+    evidence_[line->first + "\n" + name.variant] = &evidence;
+  }
+
+  void pair_up() {
+    std::map<std::string, std::vector<Pairing>> by_timer;
+    for (OperatorTable& group : table_.operators) {
+      for (TableLine& line : group.lines) {
+        const auto legacy = line.variants.find("legacy");
+        if (legacy == line.variants.end() || std::isnan(legacy->second.time)) continue;
+        const std::string key = group.op + "\n" + line.shape + "\n" + line.timer + "\n";
+        const std::map<ProcessKey, double> control = log_times(*evidence_.at(key + "legacy"));
+        for (auto& [variant, measured] : line.variants) {
+          if (variant == "legacy" || std::isnan(measured.time)) continue;
+          Pairing pairing{&measured, {}};
+          for (const auto& [process, log_time] : log_times(*evidence_.at(key + variant))) {
+            const auto same = control.find(process);
+            if (same != control.end()) pairing.log_ratios.push_back(same->second - log_time);
+          }
+          by_timer[line.timer].push_back(std::move(pairing));
+        }
+      }
+    }
+    for (const auto& [timer, pairings] : by_timer) fill_speedups(pairings);
+  }
+
+ private:
+  SpeedupTable& table_;
+  std::unordered_map<std::string, const Evidence*> evidence_;
+  std::unordered_map<std::string, std::size_t> operators_;
+  std::unordered_map<std::string, std::size_t> lines_;
+};
+
+std::string device_of(const Side& side, const std::string& op) {
+  // A file of published figures may state a device for each operator.
+  for (const std::string& key :
+       {op + ".gpu_name", std::string("gpu_name"), std::string("cpu_model"), std::string("host_name")}) {
+    const std::vector<std::string> values = stated_values(side, key);
+    if (!values.empty()) return joined(values);
+  }
+  return "not stated";
+}
+
+void add_header(const Side& side, SpeedupTable& table) {
+  const auto line = [&](const char* title, const char* key) {
+    const std::vector<std::string> values = stated_values(side, key);
+    if (!values.empty()) table.header.push_back(std::string(title) + ": " + joined(values));
+  };
+  table.header.push_back("device: " + device_of(side, ""));
+  if (!stated_values(side, "gpu_name").empty()) line("CPU", "cpu_model");
+  line("driver", "driver_version");
+  line("CUDA", "cuda_version");
+  line("compiler", "compiler");
+  line("build", "build_type");
+  const std::vector<std::string> dirty = stated_values(side, "git_dirty");
+  const bool is_dirty =
+      std::any_of(dirty.begin(), dirty.end(), [](const std::string& d) { return is_true(d); });
+  const std::vector<std::string> commits = stated_values(side, "git_commit");
+  if (!commits.empty()) {
+    table.header.push_back("commit: " + joined(commits) + (is_dirty ? " with uncommitted changes" : ""));
+  }
+  const std::vector<std::string> dates = stated_values(side, "date");
+  if (!dates.empty()) {
+    const auto [first, last] = std::minmax_element(dates.begin(), dates.end());
+    table.header.push_back("date: " + *first + (first == last ? "" : " to " + *last));
+  }
+  std::size_t fewest = side.benchmarks.empty() ? 0 : SIZE_MAX;
+  std::size_t most = 0;
+  for (const Evidence& evidence : side.benchmarks) {
+    if (!evidence.has_number()) continue;
+    fewest = std::min(fewest, evidence.processes.size());
+    most = std::max(most, evidence.processes.size());
+  }
+  std::string processes = "processes: " + std::to_string(most);
+  if (fewest < most) processes = "processes: " + std::to_string(fewest) + " to " + std::to_string(most);
+  table.header.push_back(processes + (most > 1 ? "; intervals at 99 %" : "; one process gives no interval"));
+}
+
+void add_published(const Side& result, const Side& published, SpeedupTable& table) {
+  std::unordered_map<std::string_view, const Evidence*> measured;
+  for (const Evidence& evidence : result.benchmarks)
+    measured.emplace(without_suffix(evidence.name), &evidence);
+  for (const Evidence& evidence : published.benchmarks) {
+    const auto found = measured.find(without_suffix(evidence.name));
+    if (!evidence.published || found == measured.end() || !evidence.has_number()) continue;
+    const Measured here = measure(*found->second);
+    const RowName name = parse_row_name(evidence.name);
+    table.published.push_back({evidence.name, measure(evidence).time, here.time, here.trouble,
+                               device_of(published, name.op), device_of(result, name.op)});
+  }
+}
+
+}  // namespace
+
+SpeedupTable make_table(const Side& result, const std::vector<Side>& published) {
+  SpeedupTable table;
+  table.notes = result.notes;
+  add_header(result, table);
+  Sorter sorter(table);
+  std::size_t other_names = 0;
+  for (const Evidence& evidence : result.benchmarks) {
+    table.bad_rows += is_bad(evidence) ? 1 : 0;
+    const RowName name = parse_row_name(evidence.name);
+    if (name.complete()) {
+      sorter.add(evidence, name);
+    } else {
+      ++other_names;
+    }
+  }
+  sorter.pair_up();
+  if (other_names > 0) {
+    table.notes.push_back(std::to_string(other_names) +
+                          " rows are not named operator/variant/.../timer:... and stand in no table");
+  }
+  for (const Side& side : published) add_published(result, side, table);
+  return table;
+}
+
+}  // namespace strictbench

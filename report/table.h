@@ -1,0 +1,61 @@
+/// The speedup table: legacy against each other variant, from the same processes.
+#pragma once
+#include <cstddef>
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "report/results.h"
+
+namespace strictbench {
+
+/// One variant of one case. A row that is wrong, failed or skipped has a reason and no time.
+struct Measured {
+  double time = no_number;  // nanoseconds: median of the process medians
+  std::string trouble;
+  bool checked = false;  // every row says that its result passed
+  std::size_t processes = 0;
+  double speedup = no_number;  // legacy / this variant, with its interval at 99 %
+  double speedup_low = no_number;
+  double speedup_high = no_number;
+};
+
+/// One shape and timer of an operator.
+struct TableLine {
+  std::string shape;
+  std::string timer;
+  std::map<std::string, Measured> variants;
+};
+
+struct OperatorTable {
+  std::string op;
+  std::vector<std::string> variants;  // legacy first
+  std::vector<TableLine> lines;
+};
+
+/// A figure published by others beside what was measured here.
+struct PublishedLine {
+  std::string name;
+  double published = no_number;
+  double measured = no_number;  // nanoseconds
+  std::string trouble;          // why nothing was measured
+  std::string published_on;
+  std::string measured_on;
+};
+
+struct SpeedupTable {
+  std::vector<std::string> header;  // one line each: device, versions, commit, ...
+  std::vector<OperatorTable> operators;
+  std::vector<PublishedLine> published;
+  std::vector<std::string> notes;
+  std::size_t bad_rows = 0;  // wrong or failed
+};
+
+/// Builds the table of a side that was read by `real_time`. `published` may be empty.
+SpeedupTable make_table(const Side& result, const std::vector<Side>& published);
+
+void write_table_text(std::ostream& out, const SpeedupTable& table);
+void write_table_markdown(std::ostream& out, const SpeedupTable& table);
+
+}  // namespace strictbench
