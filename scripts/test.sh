@@ -32,9 +32,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 passed=0 failed=0 skipped=0 code=0
 
-# count ATTRIBUTE FILE: a number of the <testsuite> element that ctest wrote.
+# count ATTRIBUTE FILE: a number of the <testsuite> element, which is the first that ctest writes.
 count() {
-  sed -n "1,/>/ s/.*[[:space:]]$1=\"\([0-9]*\)\".*/\1/p" "$2" | head -n 1
+  sed -n "s/.*[[:space:]]$1=\"\([0-9]*\)\".*/\1/p" "$2" | head -n 1
 }
 
 run_tests() {

@@ -1,6 +1,7 @@
 # `cmake --install BUILD --prefix DIR` makes a folder that runs wherever it is copied, on a machine that can
 # install nothing: executables find Google Benchmark in ../lib by a relative path.
 include(BuildInfo)
+include(ScriptTests)
 
 get_property(benches GLOBAL PROPERTY STRICTBENCH_BENCHES)
 install(TARGETS strictbench ${benches} RUNTIME DESTINATION bin)

@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# The main job in one command, on a fresh machine too. See --help.
+set -euo pipefail
+
+usage() {
+  cat <<'END'
+usage: scripts/bench.sh [RUN-OPTION...]
+
+Sets the machine up (packages, Python environment), builds the release preset, measures every operator on what
+the machine has (the GPU, or the CPU alone), and shows
+  the table of speedups, with the published figures beside where there are any
+  speedup.png and speedup.svg in the result folder
+  the comparison with this device's committed baseline, baselines/<device>/*.json
+Where the device has no baseline, a candidate is written and the command that accepts it is printed.
+
+RUN-OPTIONs go to `strictbench run`:
+  --filter RE           only the cases whose names RE is found in; such a run is not compared
+  --processes N         starts of each operator
+  --budget SECONDS      no further round of processes begins after this time
+  --timeout SECONDS     a process that takes longer is ended
+  --device cpu|cuda|N   where to measure
+  --out DIR             the result folder (default: results/<utc>_<commit>_<device>)
+  --resume DIR          finish an interrupted run
+
+Exit code: 0 everything is as fast as the baseline, or there is none; 1 something is slower, missing, failed or
+wrong; 2 unusable input or command line; 3 the data cannot tell. 129, 130, 143: ended by a signal.
+END
+}
+
+# The result folder is named by --out or --resume, seen from where the user stands, else found afterwards.
+run_options=() result='' takes_folder=no
+for argument in "$@"; do
+  if [[ $takes_folder == yes ]]; then
+    [[ $argument == /* ]] || argument=$PWD/$argument
+    result=$argument takes_folder=no
+  else
+    case $argument in
+      -h | --help) usage && exit 0 ;;
+      --out | --resume) takes_folder=yes ;;
+      --out=/* | --resume=/*) result=${argument#*=} ;;
+      --out=* | --resume=*) result=$PWD/${argument#*=} argument=${argument%%=*}=$PWD/${argument#*=} ;;
+    esac
+  fi
+  run_options+=("$argument")
+done
+
+# shellcheck source=scripts/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+cd "$root"
+
+pictures=yes
+install_packages
+make_python_environment || pictures=no
+configure_and_build release || exit 2
+strictbench=build/release/bin/strictbench
+
+if grep -q '^-- CUDA variants: left out' "$logs/configure-release.log" && nvidia-smi -L >/dev/null 2>&1; then
+  echo "This machine has a GPU, but the CUDA variants are not built: install the CUDA Toolkit, 12 or newer."
+fi
+
+# measure: runs, and sets `result`. The run ends with this script, whatever ends it.
+measure() {
+  local with_parent=() before code=0
+  if has setpriv; then
+    with_parent=(setpriv --pdeathsig TERM --)
+  fi
+  mkdir -p results
+  before=$(ls results)
+  "${with_parent[@]}" "$strictbench" run "${run_options[@]}" || code=$?
+  if [[ -z $result ]]; then
+    result=$(comm -13 <(sort <<<"$before") <(find results -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort) | tail -n 1)
+    result=${result:+results/$result}
+  fi
+  return "$code"
+}
+
+run_code=0
+measure || run_code=$?
+# 1 is a run whose rows are not all there: what is there is still shown.
+if ((run_code > 1)) || [[ ! -f $result/run.json ]]; then
+  exit "$run_code"
+fi
+
+echo
+"$strictbench" table "$result"
+echo
+if [[ $pictures == yes ]]; then
+  .venv/bin/python report/pictures/speedup.py "$result" || echo "no picture, see above"
+else
+  echo "no picture: the Python environment for it could not be made"
+fi
+
+# Device and filter of the run, as it recorded them.
+mapfile -t recorded < <(python3 -c '
+import json, sys
+run = json.load(open(sys.argv[1], encoding="utf-8"))
+print(run["device"], run["options"].get("filter", ""), sep="\n")' "$result/run.json")
+device=${recorded[0]} filter=${recorded[1]-}
+
+baselines=()
+for file in "baselines/$device"/*.json; do
+  if [[ -f $file && $file != */published.json ]]; then
+    baselines+=("$file")
+  fi
+done
+
+if [[ -n $filter ]]; then
+  echo "not compared: a filtered run leaves out rows that a baseline has"
+  exit "$run_code"
+elif ((${#baselines[@]} > 0)); then
+  compare_code=0
+  "$strictbench" compare --baseline "${baselines[@]}" --contender "$result" || compare_code=$?
+  ((run_code == 0)) || exit "$run_code"
+  exit "$compare_code"
+elif ((run_code != 0)); then
+  echo "no baseline for $device yet, and no candidate from a run in which something failed"
+  exit "$run_code"
+elif "$strictbench" accept "$result" --name first --baselines "$result/candidate"; then
+  echo "no baseline for $device yet; a candidate is in $result/candidate. To make it the baseline:"
+  printf '  %s accept %q --name first --baselines baselines\n' "$strictbench" "$result"
+else
+  echo "no baseline for $device yet, and this run cannot become one (see above)"
+fi

@@ -1,0 +1,424 @@
+#!/usr/bin/env python3
+"""The entry scripts, run whole in a made-up source tree where every program they call is a stub that records it.
+
+PATH holds the stubs and the few real tools that a script may count on, so a test decides what a machine has.
+"""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+REAL_TOOLS = ("bash cat cmp comm cp dirname env find grep head ls mkdir nproc printf python3 rm sed sort tail touch tr "
+              "true").split()
+LIBRARIES = "libbenchmark-dev nlohmann-json3-dev libcli11-dev libboost-math-dev libgtest-dev libgmock-dev".split()
+
+# Each stub adds its command line to a file, then behaves as its environment says.
+STRICTBENCH = """
+case $1 in
+  run)
+    shift
+    folder=results/20261129T101500Z_0123456789_h200
+    filter=
+    while (($# > 0)); do
+      case $1 in
+        --out | --resume) folder=$2; shift ;;
+        --out=* | --resume=*) folder=${1#*=} ;;
+        --filter) filter=$2; shift ;;
+      esac
+      shift
+    done
+    if [[ ${RUN_CODE:-0} != 2 ]]; then
+      mkdir -p "$folder"
+      echo '{"device": "h200", "options": {"filter": "'"$filter"'"}}' >"$folder/run.json"
+    fi
+    exit "${RUN_CODE:-0}" ;;
+  table) echo "the table of $2" ;;
+  compare) echo "the comparison"; exit "${COMPARE_CODE:-0}" ;;
+  accept) exit "${ACCEPT_CODE:-0}" ;;
+esac
+"""
+CTEST = """
+while (($# > 0)); do
+  case $1 in --output-junit) report=$2 ;; esac
+  shift
+done
+mkdir -p "$(dirname "$report")"
+if [[ -n ${JUNIT-} ]]; then
+  printf '<?xml version="1.0"?>\\n<testsuite name="x"\\n\\t%s\\n\\thostname="">\\n<testcase tests="99" failures="99"/>\\n' "$JUNIT" >"$report"
+fi
+exit "${CTEST_CODE:-0}"
+"""
+CMAKE = """
+case $1 in
+  --build) exit "${BUILD_CODE:-0}" ;;
+  *) echo "-- CUDA variants: ${CUDA:-left out (no working CUDA compiler found)}"; exit "${CONFIGURE_CODE:-0}" ;;
+esac
+"""
+PYTHON = 'if [[ ${2-} == *ensurepip* ]]; then exit "${VENV_CODE:-0}"; fi\nexec ' + sys.executable + ' "$@"\n'
+
+
+class Machine(unittest.TestCase):
+    """A source tree and a PATH of its own; by default nothing is missing."""
+
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.base = Path(temporary.name)
+        self.tree, self.path, self.calls_file = self.base / "tree", self.base / "path", self.base / "calls"
+        (self.tree / "scripts").mkdir(parents=True)
+        (self.tree / "report").mkdir()
+        self.path.mkdir()
+        for script in ROOT.glob("scripts/*.sh"):
+            shutil.copy(script, self.tree / "scripts")
+        (self.tree / "report/requirements.txt").write_text("matplotlib==1.0\n", encoding="utf-8")
+        for tool in REAL_TOOLS:
+            where = shutil.which(tool)
+            assert where, tool
+            (self.path / tool).symlink_to(where)
+        (self.path / "python3").unlink()
+        self.stub(self.path / "python3", PYTHON)
+        self.stub(self.path / "cmake", CMAKE)
+        self.stub(self.path / "ctest", CTEST)
+        self.stub(self.path / "dpkg-query", "\n".join(f"echo {library} installed" for library in LIBRARIES))
+        self.stub(self.path / "id", "echo ${USER_ID:-0}")
+        for name in ("g++", "ninja", "git", "apt-get"):
+            self.stub(self.path / name, "")
+        self.stub(self.tree / "build/release/bin/strictbench", STRICTBENCH)
+        self.stub(self.tree / ".venv/bin/python", "")
+        shutil.copy(self.tree / "report/requirements.txt", self.tree / ".venv/requirements.txt")
+
+    def stub(self, path: Path, text: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f'#!{shutil.which("bash")}\necho "{path.name} $*" >>{self.calls_file}\n{text}\n', encoding="utf-8")
+        path.chmod(0o755)
+
+    def lack(self, *names: str) -> None:
+        for name in names:
+            (self.path / name).unlink()
+
+    def run_script(self, script: str, *arguments: str, cwd: Path | None = None,
+                   **environment: object) -> subprocess.CompletedProcess[str]:
+        self.calls_file.write_text("", encoding="utf-8")
+        return subprocess.run([str(self.tree / "scripts" / script), *arguments], cwd=cwd or self.base, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
+                              env={"PATH": str(self.path), **{key: str(value) for key, value in environment.items()}})
+
+    def calls(self, program: str) -> list[str]:
+        lines = self.calls_file.read_text(encoding="utf-8").splitlines()
+        return [line for line in lines if line.split()[0] == program]
+
+
+class Bench(Machine):
+    RESULT = "results/20261129T101500Z_0123456789_h200"
+
+    def baseline(self, *names: str) -> None:
+        folder = self.tree / "baselines/h200"
+        folder.mkdir(parents=True)
+        for name in names:
+            (folder / name).touch()
+
+    def test_help_does_nothing_else(self) -> None:
+        done = self.run_script("bench.sh", "--help")
+        self.assertEqual((done.returncode, done.stderr, self.calls_file.read_text(encoding="utf-8")), (0, "", ""))
+        self.assertIn("--filter", done.stdout)
+
+    def test_without_a_baseline_a_candidate_and_how_to_accept_it(self) -> None:
+        done = self.run_script("bench.sh")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn(f"the table of {self.RESULT}", done.stdout)
+        self.assertIn(f"\n  build/release/bin/strictbench accept {self.RESULT} --name first --baselines baselines\n", done.stdout)
+        self.assertEqual(self.calls("strictbench")[-1],
+                         f"strictbench accept {self.RESULT} --name first --baselines {self.RESULT}/candidate")
+        self.assertEqual(self.calls("python")[-1], f"python report/pictures/speedup.py {self.RESULT}")
+
+    def test_published_figures_are_no_baseline(self) -> None:
+        self.baseline("published.json")
+        done = self.run_script("bench.sh")
+        self.assertEqual(done.returncode, 0)
+        self.assertFalse([call for call in self.calls("strictbench") if "compare" in call])
+
+    def test_a_run_that_cannot_be_accepted_is_no_failure(self) -> None:
+        done = self.run_script("bench.sh", ACCEPT_CODE=2)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("cannot become one", done.stdout)
+        self.assertNotIn("strictbench accept", done.stdout)
+
+    def test_exit_code_of_the_comparison(self) -> None:
+        self.baseline("first.json", "published.json", "second.json")
+        for code in (0, 1, 2, 3):
+            done = self.run_script("bench.sh", COMPARE_CODE=code)
+            self.assertEqual(done.returncode, code)
+            self.assertIn("the comparison", done.stdout)
+            self.assertEqual(self.calls("strictbench")[-1], "strictbench compare --baseline baselines/h200/first.json "
+                             f"baselines/h200/second.json --contender {self.RESULT}")
+            shutil.rmtree(self.tree / "results")
+
+    def test_failed_rows_outweigh_the_comparison(self) -> None:
+        self.baseline("first.json")
+        for code in (0, 3):
+            done = self.run_script("bench.sh", RUN_CODE=1, COMPARE_CODE=code)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("the table", done.stdout)
+            shutil.rmtree(self.tree / "results")
+
+    def test_failed_rows_make_no_candidate(self) -> None:
+        done = self.run_script("bench.sh", RUN_CODE=1)
+        self.assertEqual(done.returncode, 1)
+        self.assertFalse([call for call in self.calls("strictbench") if "accept" in call])
+
+    def test_a_run_that_measured_nothing_or_was_ended_is_passed_on(self) -> None:
+        for code in (2, 129, 130, 143):
+            done = self.run_script("bench.sh", RUN_CODE=code)
+            self.assertEqual(done.returncode, code)
+            self.assertEqual([call.split()[1] for call in self.calls("strictbench")], ["run"])
+
+    def test_a_filtered_run_is_not_compared(self) -> None:
+        self.baseline("first.json")
+        done = self.run_script("bench.sh", "--filter", "row_fold", COMPARE_CODE=1)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("not compared", done.stdout)
+        self.assertEqual(self.calls("strictbench")[0], "strictbench run --filter row_fold")
+
+    def test_folders_are_seen_from_where_the_user_stands(self) -> None:
+        elsewhere = self.base / "elsewhere"
+        elsewhere.mkdir()
+        for option in (["--out", "mine"], ["--out=mine"], ["--resume", "mine"], ["--resume=mine"],
+                       ["--out", str(elsewhere / "mine")], [f"--out={elsewhere}/mine"]):
+            with self.subTest(option):
+                done = self.run_script("bench.sh", *option, cwd=elsewhere)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(f"the table of {elsewhere}/mine", done.stdout)
+                self.assertTrue((elsewhere / "mine/run.json").is_file())
+                self.assertIn(f"accept {elsewhere}/mine --name first", done.stdout)
+
+    def test_the_newest_folder_is_the_result(self) -> None:
+        for name in ("20251129T101500Z_0123456789_h200", "20991129T101500Z_0123456789_h200"):
+            (self.tree / "results" / name).mkdir(parents=True)
+        self.assertIn(f"the table of {self.RESULT}\n", self.run_script("bench.sh").stdout)
+
+    def test_no_picture_is_no_failure(self) -> None:
+        self.stub(self.tree / ".venv/bin/python", '[[ $1 == -c ]] || exit 2')
+        done = self.run_script("bench.sh")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("no picture", done.stdout)
+
+    def test_a_build_that_fails_is_no_regression(self) -> None:
+        for step in ("CONFIGURE_CODE", "BUILD_CODE"):
+            done = self.run_script("bench.sh", **{step: 1})
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"full log: {self.tree}/build/logs/", done.stderr)
+            self.assertEqual(self.calls("strictbench"), [])
+
+    def test_a_gpu_without_a_compiler_is_pointed_out(self) -> None:
+        self.stub(self.path / "nvidia-smi", "echo GPU 0: NVIDIA H200")
+        self.assertIn("install the CUDA Toolkit", self.run_script("bench.sh").stdout)
+        self.assertNotIn("install the CUDA Toolkit", self.run_script("bench.sh", CUDA="built with nvcc").stdout)
+
+
+class Setup(Machine):
+    def test_nothing_missing_installs_nothing(self) -> None:
+        done = self.run_script("setup.sh")
+        self.assertEqual((done.returncode, self.calls("apt-get")), (0, []))
+
+    def test_root_installs_what_is_missing_and_no_more(self) -> None:
+        self.lack("ninja", "git")
+        self.stub(self.path / "dpkg-query", "\n".join(f"echo {library} installed" for library in LIBRARIES[:-2]) +
+                  "\necho libgtest-dev config-files")
+        done = self.run_script("setup.sh", VENV_CODE=1)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        install = self.calls("apt-get")[-1]
+        self.assertEqual(install.split(" install ")[1],
+                         "ninja-build git python3-venv libgtest-dev libgmock-dev")
+
+    def test_make_will_do_for_ninja(self) -> None:
+        self.lack("ninja")
+        self.stub(self.path / "make", "")
+        self.assertEqual(self.run_script("setup.sh").returncode, 0)
+        self.assertEqual(self.calls("apt-get"), [])
+        self.assertNotIn("-G", self.calls("cmake")[0])
+
+    def test_sudo_where_not_root(self) -> None:
+        self.lack("git")
+        self.stub(self.path / "sudo", 'if [[ $1 == -n ]]; then exit "${SUDO_CODE:-0}"; fi\n"$@"')
+        done = self.run_script("setup.sh", USER_ID=1000)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("sudo env DEBIAN_FRONTEND=noninteractive apt-get", self.calls("sudo")[-1])
+        self.assertTrue(self.calls("apt-get")[-1].endswith(" install git"))
+
+    def test_no_way_to_install_names_the_packages(self) -> None:
+        self.lack("cmake", "git")
+        self.stub(self.path / "sudo", "exit 1")  # asks for a password, and nobody is there
+        for remove in ((), ("sudo",)):
+            self.lack(*remove)
+            done = self.run_script("setup.sh", USER_ID=1000)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("setup: cannot go on without: cmake git\n", done.stderr)
+            self.assertEqual(self.calls("apt-get"), [])
+            self.assertIn(self.calls("sudo"), ([], ["sudo -n true"]))
+
+    def test_missing_libraries_alone_are_named_and_left_to_cmake(self) -> None:
+        self.stub(self.path / "dpkg-query", "exit 1")
+        done = self.run_script("setup.sh", USER_ID=1000)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(" ".join(LIBRARIES), done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+
+    def test_apt_that_fails(self) -> None:
+        self.lack("g++")
+        self.stub(self.path / "apt-get", "echo E: no network; exit 100")
+        done = self.run_script("setup.sh")
+        self.assertEqual(done.returncode, 2)
+        for text in ("E: no network", "full log: ", "cannot go on without: g++"):
+            self.assertIn(text, done.stderr)
+
+    def test_another_system(self) -> None:
+        self.lack("apt-get", "dpkg-query")
+        self.assertEqual(self.run_script("setup.sh").returncode, 0)
+        self.lack("git")
+        done = self.run_script("setup.sh")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("cannot go on without: git", done.stderr)
+
+    def test_python_environment_follows_its_requirements(self) -> None:
+        self.assertEqual(self.run_script("setup.sh").returncode, 0)
+        self.assertFalse([call for call in self.calls("python3") if "-m venv" in call])
+        (self.tree / "report/requirements.txt").write_text("matplotlib==2.0\n", encoding="utf-8")
+        self.stub(self.path / "python3", f'if [[ $2 == venv ]]; then mkdir -p "$4/bin"; exit; fi\n{PYTHON}')
+        for made in (1, 0):  # the second time it is up to date
+            self.assertEqual(self.run_script("setup.sh").returncode, 0)
+            self.assertEqual(len([call for call in self.calls("python3") if "-m venv" in call]), made)
+            self.assertEqual(len([call for call in self.calls("python") if "pip install" in call]), made)
+
+    def test_python_environment_whose_python_is_gone(self) -> None:
+        (self.tree / ".venv/bin/python").unlink()
+        self.stub(self.path / "python3", f'if [[ $2 == venv ]]; then echo made; exit 1; fi\n{PYTHON}')
+        done = self.run_script("setup.sh")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("made", done.stderr)
+
+
+class Tests(Machine):
+    JUNIT = 'tests="{}"\n\tfailures="{}"\n\tdisabled="0"\n\tskipped="{}"'
+
+    def last_line(self, done: subprocess.CompletedProcess[str]) -> str:
+        return done.stdout.splitlines()[-1]
+
+    def test_totals_both_presets(self) -> None:
+        done = self.run_script("test.sh", JUNIT=self.JUNIT.format(20, 0, 0))
+        self.assertEqual((done.returncode, self.last_line(done)), (0, "40 passed, 0 failed"))
+        self.assertEqual(len(self.calls("ctest")), 2)
+        development = [call for call in self.calls("cmake") if "--preset development" in call]
+        self.assertIn("-DSTRICTBENCH_CUDA=OFF", development[0])
+
+    def test_fast(self) -> None:
+        done = self.run_script("test.sh", "--fast", JUNIT=self.JUNIT.format(20, 0, 3))
+        self.assertEqual((done.returncode, self.last_line(done)), (0, "17 passed, 0 failed, 3 skipped"))
+        self.assertEqual(len(self.calls("ctest")), 1)
+
+    def test_failures_count_and_fail(self) -> None:
+        done = self.run_script("test.sh", JUNIT=self.JUNIT.format(20, 2, 0), CTEST_CODE=8)
+        self.assertEqual((done.returncode, self.last_line(done)), (1, "36 passed, 4 failed"))
+        self.assertIn("full log: ", done.stderr)
+
+    def test_no_report_is_a_failure(self) -> None:
+        done = self.run_script("test.sh", "--fast")
+        self.assertEqual((done.returncode, self.last_line(done)), (1, "0 passed, 0 failed"))
+
+    def test_a_report_of_an_earlier_run_does_not_count(self) -> None:
+        self.run_script("test.sh", "--fast", JUNIT=self.JUNIT.format(20, 0, 0))
+        done = self.run_script("test.sh", "--fast", CTEST_CODE=1)
+        self.assertEqual((done.returncode, self.last_line(done)), (1, "0 passed, 0 failed"))
+
+    def test_a_build_that_fails(self) -> None:
+        done = self.run_script("test.sh", BUILD_CODE=1)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertNotIn("passed", done.stdout)
+        self.assertEqual(self.calls("ctest"), [])
+
+    def test_unknown_argument(self) -> None:
+        done = self.run_script("test.sh", "--slow")
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1))
+        self.assertIn("--slow", done.stderr)
+
+    def test_pictures_can_be_left_out(self) -> None:
+        shutil.rmtree(self.tree / ".venv")
+        done = self.run_script("test.sh", "--fast", "--without-pictures", JUNIT=self.JUNIT.format(1, 0, 0))
+        self.assertEqual(done.returncode, 0)
+        self.assertFalse((self.tree / ".venv").exists())
+
+
+class BuildInfo(unittest.TestCase):
+    """What WriteBuildInfo.cmake says about a tree."""
+
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.tree = Path(temporary.name) / "tree"
+        self.tree.mkdir()
+        (self.tree / "CMakeLists.txt").touch()
+        self.output = Path(temporary.name) / "build.json"
+
+    def git(self, *arguments: str) -> str:
+        identity = {f"GIT_{who}_{what}": "nobody" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        return subprocess.run(["git", "-C", str(self.tree), *arguments], check=True, capture_output=True, text=True,
+                              env={**os.environ, **identity}).stdout.strip()
+
+    def commit(self) -> str:
+        self.git("init", "--quiet")
+        self.git("add", "CMakeLists.txt")
+        self.git("commit", "--quiet", "--message", "first")
+        return self.git("rev-parse", "HEAD")
+
+    def info(self, **values: str) -> dict:
+        settings = {"OUTPUT": self.output, "SOURCE": self.tree, "COMMIT": "", "COMPILER": "GNU 12.2.0",
+                    "BUILD_TYPE": "release", "CUDA_VERSION": "", **values}
+        subprocess.run(["cmake", *(f"-D{key}={value}" for key, value in settings.items()),
+                        "-P", str(ROOT / "scripts/cmake/WriteBuildInfo.cmake")], check=True)
+        return json.loads(self.output.read_text(encoding="utf-8"))
+
+    def test_no_git_no_commit(self) -> None:
+        self.assertEqual(self.info(), {"compiler": "GNU 12.2.0", "build_type": "release", "source": str(self.tree)})
+
+    def test_commit_and_changes(self) -> None:
+        commit = self.commit()
+        (self.tree / "baselines").mkdir()
+        (self.tree / "baselines/first.json").touch()  # goes into no build
+        info = self.info(CUDA_VERSION="12.8.61")
+        self.assertEqual((info["git_commit"], info["git_dirty"], info["cuda_version"]), (commit, False, "12.8.61"))
+        (self.tree / "kernels").mkdir()
+        (self.tree / "kernels/new.cu").touch()
+        self.assertIs(self.info()["git_dirty"], True)
+
+    def test_a_tree_inside_a_foreign_repository_has_no_commit(self) -> None:
+        self.commit()
+        self.git("rm", "--quiet", "--cached", "CMakeLists.txt")
+        self.assertNotIn("git_commit", self.info())
+
+    def test_the_commit_can_be_told(self) -> None:
+        self.commit()
+        info = self.info(COMMIT="abc123")
+        self.assertEqual((info["git_commit"], "git_dirty" in info), ("abc123", False))
+        info = self.info(COMMIT="abc123-dirty")
+        self.assertEqual((info["git_commit"], info["git_dirty"]), ("abc123", True))
+
+    def test_quotes_and_backslashes(self) -> None:
+        self.assertEqual(self.info(COMPILER='a "b" \\c')["compiler"], 'a "b" \\c')
+
+    def test_rewritten_only_when_it_changes(self) -> None:
+        self.info()
+        before = self.output.stat().st_mtime_ns
+        self.info()
+        self.assertEqual(self.output.stat().st_mtime_ns, before)
+        self.info(COMMIT="abc123")
+        self.assertNotEqual(self.output.stat().st_mtime_ns, before)
+
+
+if __name__ == "__main__":
+    unittest.main()
