@@ -65,11 +65,12 @@ void read_build(RunRecord& record) {
 
 /// The folder `results` of the source tree that we stand in, else ./results.
 fs::path results_folder() {
-  for (fs::path folder = fs::current_path();; folder = folder.parent_path()) {
-    if (fs::is_directory(folder / "baselines") && fs::is_directory(folder / "results"))
-      return folder / "results";
-    if (folder == folder.root_path()) return "results";
-  }
+  fs::path folder = fs::current_path();
+  const auto is_tree = [&] {
+    return fs::is_directory(folder / "baselines") && fs::is_directory(folder / "results");
+  };
+  while (!is_tree() && folder != folder.root_path()) folder = folder.parent_path();
+  return is_tree() ? fs::proximate(folder / "results") : fs::path("results");
 }
 
 /// Creates the result folder. Throws UsageError, with nothing created, where it cannot.
@@ -210,7 +211,7 @@ int measure_and_say(RunRecord& record, const fs::path& folder, StopSignals& sign
     }
     return 1;
   }
-  std::fputs(summary(record, folder).c_str(), stdout);
+  std::fputs(summary(record, folder, own_command_line().front()).c_str(), stdout);
   std::fflush(stdout);
   if (stop != 0) return Stopped{stop}.exit_code();
   return all_ok(record) ? 0 : 1;
@@ -276,9 +277,13 @@ void add_run_command(CLI::App& app, Action& action) {
   CLI::Option* resume =
       command->add_option("--resume", arguments->resume,
                           "Finish the run in this result folder, with the options it was begun with");
-  for (CLI::Option* option : fresh) resume->excludes(option);
   command->callback([=, &action] {
     arguments->processes_given = processes->count() > 0;
+    for (const CLI::Option* option : fresh) {
+      if (resume->count() == 0 || option->count() == 0) continue;
+      throw UsageError("--resume takes every option from the folder's run.json: leave out " +
+                       option->get_name());
+    }
     action = [=] { return runner::run(*arguments); };
   });
 }

@@ -42,7 +42,7 @@ class RunResumeTest(runner_testing.RunnerTestCase):
                 self.assertEqual([p["status"] for p in self.record()["processes"]], ["ok", "pending", "pending"])
                 self.assertEqual(len(self.rows("row_fold", 0)), 2)
                 self.assertEqual(sorted(os.listdir(self.out)), ["row_fold.0.json", "run.json"])
-                self.assertIn("strictbench run --resume " + self.out, stdout)
+                self.assertIn(runner_testing.STRICTBENCH + " run --resume " + self.out, stdout)
                 shutil.rmtree(self.out)
                 os.remove(os.path.join(self.bin, "calls.log"))
 
@@ -180,7 +180,8 @@ class RunResumeTest(runner_testing.RunnerTestCase):
             self.assertIn(os.path.join(self.out, "run.json"), result.stderr)
         result = self.strictbench("run", "--resume", self.out, "--processes", "3")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("--resume", result.stderr)
+        self.assertIn("--resume takes every option from the folder's run.json: leave out --processes",
+                      result.stderr)
 
 
 if __name__ == "__main__":

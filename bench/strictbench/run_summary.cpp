@@ -91,15 +91,18 @@ bool all_ok(const RunRecord& record) {
       record.processes, [](const ProcessRecord& process) { return process.status == ProcessStatus::ok; });
 }
 
-std::string summary(const RunRecord& record, const std::filesystem::path& folder) {
+std::string summary(const RunRecord& record, const std::filesystem::path& folder,
+                    const std::string& program) {
   std::string text = group_lines(record);
   for (const std::string& note : record.notes) text += note + "\n";
   text += count_line(record);
   text += folder.string() + "\n";
+  const std::string called = shell_word(program);
   const std::string word = shell_word(folder.string());
-  text += "next: strictbench table " + word + "\n";
-  if (!all_ok(record))
-    text += "      strictbench run --resume " + word + "   # measures again what is not ok\n";
+  text += "next: " + called + " table " + word + "\n";
+  if (!all_ok(record)) {
+    text += "      " + called + " run --resume " + word + "   # measures again what is not ok\n";
+  }
   return text;
 }
 

@@ -10,7 +10,8 @@ namespace strictbench::runner {
 /// Whether every process ended well, each case measured or skipped.
 bool all_ok(const RunRecord& record);
 
-/// Every problem once, one line of counts, the folder, and what to type next.
-std::string summary(const RunRecord& record, const std::filesystem::path& folder);
+/// Every problem once, one line of counts, the folder, and what to type next; `program` is how we were
+/// called.
+std::string summary(const RunRecord& record, const std::filesystem::path& folder, const std::string& program);
 
 }  // namespace strictbench::runner
