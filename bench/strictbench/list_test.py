@@ -39,8 +39,8 @@ class ListTest(runner_testing.RunnerTestCase):
 
     def test_list_refuses_what_run_refuses(self):
         self.install("row_fold")
-        for arguments in (("--filter", "zzzzz"), ("--device", "banana"), ("--device", "cuda"), ("--format", "xml"),
-                          ("--filter", "(", "--all")):
+        for arguments in (("--filter", "zzzzz"), ("--device", "banana"), ("--device", "cuda"),
+                          ("--format", "xml"), ("--filter", "(", "--all")):
             result = self.strictbench("list", "--executables", self.bin, *arguments)
             self.assertEqual((result.returncode, result.stdout), (2, ""), arguments)
             self.assertEqual(result.stderr.count("\n"), 1, result.stderr)

@@ -3,6 +3,7 @@
 Usage: run_faults_test.py STRICTBENCH [unittest arguments]
 """
 import glob
+import json
 import os
 import re
 import shutil
@@ -109,7 +110,8 @@ class RunFaultsTest(runner_testing.RunnerTestCase):
         self.assertEqual((result.returncode, process["status"], process["exit_code"]), (1, "failed", 3))
         self.assertEqual(len(process["problems"]), 2)
         self.assertFalse(os.path.exists(os.path.join(self.out, "bad.0.json")))
-        self.assertRegex(result.stdout, r"failed   bad/legacy/\S+ and 1 more: exited with code 3: out of memory")
+        self.assertRegex(result.stdout,
+                         r"failed   bad/legacy/\S+ and 1 more: exited with code 3: out of memory")
 
     # Writing
 
@@ -150,7 +152,8 @@ class RunFaultsTest(runner_testing.RunnerTestCase):
     def test_unusable_input_is_one_line_and_nothing_is_written(self):
         self.install("row_fold")
         self.install("dw_gemm")
-        self.assert_unusable(self.run_bench("--filter", "row_flod/new"), "dw_gemm, row_fold", "row_fold/new/rows")
+        self.assert_unusable(self.run_bench("--filter", "row_flod/new"),
+                             "dw_gemm, row_fold", "row_fold/new/rows")
         self.assert_unusable(self.run_bench("--filter", "zzzzzz"), "dw_gemm, row_fold")
         self.assert_unusable(self.run_bench("--device", "banana"), "banana", "cpu, cuda")
         self.assert_unusable(self.run_bench("--device", "cuda"), "--device cuda: no GPU here")
@@ -163,9 +166,10 @@ class RunFaultsTest(runner_testing.RunnerTestCase):
     def test_broken_executables_are_named(self):
         empty = self.path("empty")
         os.mkdir(empty)
-        self.assert_unusable(self.strictbench("run", "--out", self.out, "--executables", empty), empty)
-        self.assert_unusable(self.strictbench("run", "--out", self.out, "--executables", empty + "x"), empty + "x")
-        for answer in ("garbage", "{}", '{"operator": "another", "device": "cpu", "build_type": "release", "cases": []}'):
+        for folder in (empty, empty + "x"):
+            self.assert_unusable(self.strictbench("run", "--out", self.out, "--executables", folder), folder)
+        another = json.dumps({"operator": "another", "device": "cpu", "build_type": "release", "cases": []})
+        for answer in ("garbage", "{}", another):
             self.install("row_fold", describe=answer)
             self.assert_unusable(self.run_bench(), "bench_row_fold")
 

@@ -39,7 +39,8 @@ class RunResumeTest(runner_testing.RunnerTestCase):
                 self.assertTrue(gone(hung["hangs"]))
                 self.assertTrue(wait_for(lambda: gone(hung["grandchild"])))
                 self.assertEqual(self.record()["status"], "interrupted")
-                self.assertEqual([p["status"] for p in self.record()["processes"]], ["ok", "pending", "pending"])
+                self.assertEqual([p["status"] for p in self.record()["processes"]],
+                                 ["ok", "pending", "pending"])
                 self.assertEqual(len(self.rows("row_fold", 0)), 2)
                 self.assertEqual(sorted(os.listdir(self.out)), ["row_fold.0.json", "run.json"])
                 self.assertIn(runner_testing.STRICTBENCH + " run --resume " + self.out, stdout)

@@ -34,7 +34,8 @@ class RunTest(runner_testing.RunnerTestCase):
             self.assertEqual([row["process_of_test"] for row in rows], [str(process["process"])] * 2)
             self.assertEqual([row["run_name"].replace("/manual_time", "") for row in rows], process["cases"])
         self.assertEqual(sorted(os.listdir(self.out)),
-                         ["dw_gemm.0.json", "dw_gemm.1.json", "row_fold.0.json", "row_fold.1.json", "run.json"])
+                         ["dw_gemm.0.json", "dw_gemm.1.json", "row_fold.0.json", "row_fold.1.json",
+                          "run.json"])
 
     def test_the_record_says_what_was_asked_and_where(self):
         self.install("row_fold")
@@ -132,7 +133,8 @@ class RunTest(runner_testing.RunnerTestCase):
         self.assertNotIn("\x1b", result.stdout)
         self.assertEqual(result.stdout.splitlines()[0],
                          "measuring 2 cases of 1 operator on the CPU, up to 1 process each")
-        self.assertEqual(result.stdout.splitlines()[-2:], [self.out, f"next: {runner_testing.STRICTBENCH} table {self.out}"])
+        self.assertEqual(result.stdout.splitlines()[-2:],
+                         [self.out, f"next: {runner_testing.STRICTBENCH} table {self.out}"])
 
     def terminal(self, term):
         """What a run writes to a terminal as its standard error, and its standard output."""

@@ -1,4 +1,4 @@
-"""What the tests of `strictbench run` and `strictbench list` share: a folder of fake benchmarks for each test."""
+"""What the tests of `strictbench run` and `strictbench list` share: fake benchmarks in a folder for each."""
 import glob
 import json
 import os
@@ -60,8 +60,9 @@ class RunnerTestCase(unittest.TestCase):
         return [STRICTBENCH, *arguments]
 
     def strictbench(self, *arguments, **options):
+        options.setdefault("cwd", self.folder)
         return subprocess.run(self.command(*arguments), stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=60, cwd=options.pop("cwd", self.folder), check=False, **options)
+                              text=True, timeout=60, check=False, **options)
 
     def run_bench(self, *arguments, **options):
         return self.strictbench("run", "--executables", self.bin, "--out", self.out, *arguments, **options)
