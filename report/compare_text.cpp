@@ -11,7 +11,7 @@ namespace {
 // Longer tables show what matters; the JSON form has every row.
 constexpr std::size_t most_quiet_rows = 100;
 constexpr std::size_t most_rows_of_a_verdict = 1000;
-constexpr std::size_t longest_name = 100;
+constexpr std::size_t longest_name = 140;
 
 const char* colour_of(Verdict verdict) {
   switch (exit_code_of(verdict)) {

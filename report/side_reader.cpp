@@ -57,7 +57,7 @@ std::string text_of(const Context& context, const std::string& key) {
 std::size_t SideReader::ProcessKeyHash::operator()(const ProcessKey& key) const {
   const std::size_t a = std::hash<const void*>{}(key.evidence);
   const std::size_t b = std::hash<double>{}(key.number);
-  return a ^ (b * 0x9E3779B97F4A7C15U) ^ (std::size_t{key.source} << 20U);
+  return a ^ (b * 0x9E3779B97F4A7C15U) ^ (std::size_t{key.session} << 20U);
 }
 
 SideReader::SideReader(Side& side, std::string metric) : side_(side), metric_(std::move(metric)) {}
@@ -191,18 +191,16 @@ double SideReader::scaled(Evidence& evidence, const BenchmarkRow& row) const {
 
 ProcessRecord& SideReader::process_of(Evidence& evidence, const BenchmarkRow& row) {
   const double number = std::isfinite(row.process) ? row.process : 0;
-  std::vector<ProcessRecord>& all = evidence.processes;
-  const auto is_it = [&](const ProcessRecord& process) {
-    return process.source == source_ && process.number == number;
-  };
-  if (!all.empty() && is_it(all.back())) return all.back();
-  // Rows of a process mostly stand together. The table for those that do not begins with the second process.
   const std::uint32_t session = session_of(row);
+  std::vector<ProcessRecord>& all = evidence.processes;
+  const bool seen = !all.empty() && all.back().source == source_;
+  if (seen && all.back().number == number && all.back().session == session) return all.back();
+  // Rows of a process mostly stand together; the table for those that do not starts at the second process.
   const auto remember = [&](std::size_t at) {
-    processes_.emplace(ProcessKey{&evidence, all[at].source, all[at].number}, at);
+    processes_.emplace(ProcessKey{&evidence, all[at].session, all[at].number}, at);
   };
-  if (!all.empty() && all.back().source == source_) {
-    const auto found = processes_.find({&evidence, source_, number});
+  if (seen) {
+    const auto found = processes_.find({&evidence, session, number});
     if (found != processes_.end()) return all[found->second];
     remember(all.size() - 1);
   }
@@ -210,7 +208,7 @@ ProcessRecord& SideReader::process_of(Evidence& evidence, const BenchmarkRow& ro
   process.number = number;
   process.source = source_;
   process.session = session;
-  if (all.size() > 1 && all[all.size() - 2].source == source_) remember(all.size() - 1);
+  if (seen) remember(all.size() - 1);
   return process;
 }
 

@@ -27,7 +27,7 @@ class SideReader {
  private:
   struct ProcessKey {
     const Evidence* evidence;
-    std::uint32_t source;
+    std::uint32_t session;  // of this file
     double number;
     bool operator==(const ProcessKey&) const = default;
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -16,14 +17,14 @@ namespace {
 
 constexpr double alpha = 0.01;
 
-using ProcessKey = std::pair<std::uint32_t, double>;  // source and number
+using ProcessKey = std::tuple<std::uint32_t, std::uint32_t, double>;  // source, session and number
 
 /// The time of each process that has one, as a logarithm.
 std::map<ProcessKey, double> log_times(const Evidence& evidence) {
   std::map<ProcessKey, double> times;
   for (const ProcessRecord& process : evidence.processes) {
     const double value = process.value();
-    if (!std::isnan(value)) times[{process.source, process.number}] = std::log(value);
+    if (!std::isnan(value)) times[{process.source, process.session, process.number}] = std::log(value);
   }
   return times;
 }

@@ -31,11 +31,11 @@ std::string speedup_cell(const Measured& measured) {
   };
   std::string text = times(measured.speedup) + " x";
   if (std::isnan(measured.speedup_low)) return text;
-  return text.append(" [")
+  return text.append(" (")
       .append(times(measured.speedup_low))
-      .append(" .. ")
+      .append(" to ")
       .append(times(measured.speedup_high))
-      .append("]");
+      .append(")");
 }
 
 std::string check_cell(const TableLine& line) {
@@ -136,7 +136,7 @@ void write_table_text(std::ostream& out, const SpeedupTable& table) {
 void write_table_markdown(std::ostream& out, const SpeedupTable& table) {
   for (const std::string& line : table.header) out << "- " << markdown_text(line) << "\n";
   for (const std::string& line : protocol_lines(table)) out << "- " << markdown_text(line) << "\n";
-  for (const std::string& note : table.notes) out << "- note&#58; " << markdown_text(note) << "\n";
+  for (const std::string& note : table.notes) out << "- note: " << markdown_text(note) << "\n";
   if (table.bad_rows > 0)
     out << "- **" << table.bad_rows << " wrong or failed rows**, shown without a time\n";
   for (const OperatorTable& group : table.operators) {
@@ -144,7 +144,7 @@ void write_table_markdown(std::ostream& out, const SpeedupTable& table) {
     grid_of(group).write_markdown(out);
   }
   if (table.published.empty()) return;
-  out << "\n" << published_title << "&#58;\n\n";
+  out << "\n" << published_title << ":\n\n";
   published_grid(table).write_markdown(out);
 }
 

@@ -64,12 +64,18 @@ std::string printable(std::string_view text) {
 }
 
 std::string markdown_text(std::string_view text) {
+  const std::string safe = printable(text);
+  const auto word_at = [&](std::size_t i) { return i < safe.size() && is_word(safe[i]); };
   std::string result;
-  for (const char c : printable(text)) {
-    const bool plain = is_word(c) || static_cast<unsigned char>(c) >= 0x80 ||
-                       std::string_view(" .,;/%=+-()'?").find(c) != std::string_view::npos;
-    // An entity is never markup, wherever it stands; a colon, too, since `:name:` turns into an emoji.
-    if (plain) {
+  for (std::size_t i = 0; i < safe.size(); ++i) {
+    const char c = safe[i];
+    const bool harmless = is_word(c) || static_cast<unsigned char>(c) >= 0x80 ||
+                          std::string_view(" .,;/%=-()'?").find(c) != std::string_view::npos ||
+                          (c == '+' && i > 0) || (c == '_' && i > 0 && word_at(i - 1) && word_at(i + 1)) ||
+                          // `:name:` would turn into an emoji.
+                          (c == ':' && (i + 1 == safe.size() || safe[i + 1] == ' '));
+    // An entity is never markup, wherever it stands.
+    if (harmless) {
       result += c;
     } else {
       result += "&#";
@@ -171,8 +177,9 @@ std::string readable_time(double nanoseconds) {
 std::string readable_change(double ratio) {
   if (ratio >= 2) return std::string("x ").append(three_digits(ratio));
   const double percent = (ratio - 1) * 100;
+  const double size = std::abs(percent);
   std::string text = percent < 0 ? "-" : "+";
-  return text.append(three_digits(std::abs(percent))).append(" %");
+  return text.append(size < 9.995 ? fixed(size, 2) : three_digits(size)).append(" %");
 }
 
 std::string readable_number(double value) {

@@ -1,0 +1,134 @@
+#include "report/accept.h"
+
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "report/environment.h"
+#include "report/statistics.h"
+#include "report/text.h"
+
+namespace strictbench {
+namespace {
+
+// A row whose processes spread more than this would hide every change that matters.
+constexpr double noisy_spread = 0.03;
+
+constexpr std::array<const char*, 7> needed_keys{"date",     "git_commit", "git_dirty",    "build_type",
+                                                 "compiler", "boot_id",    "binary_sha256"};
+constexpr std::array<const char*, 3> needed_gpu_keys{"gpu_uuid", "driver_version", "cuda_version"};
+
+void object_to_source(const Source& source, std::vector<std::string>& found) {
+  const auto missing = [&](const char* key) {
+    if (!stated(source.context, key).empty()) return;
+    found.push_back(source.path + ": its context has no " + key + "; measure with strictbench run");
+  };
+  for (const char* key : needed_keys) missing(key);
+  if (!stated(source.context, "gpu_name").empty()) {
+    for (const char* key : needed_gpu_keys) missing(key);
+  }
+  if (is_true(stated(source.context, "git_dirty"))) {
+    found.push_back(source.path + ": built from a tree with uncommitted changes; commit them and run again");
+  }
+  if (stated(source.context, "build_type") == "debug") {
+    found.push_back(source.path + ": a debug build; measure a release build");
+  }
+  if (stated(source.context, "provenance") == "published") {
+    found.push_back(source.path + ": figures published by others, not measured here");
+  }
+}
+
+/// The spread between processes of one session, over all of the row's sessions; 0 where nothing is known.
+double spread_between_processes(const Evidence& evidence) {
+  std::map<std::uint32_t, std::vector<double>> sessions;
+  for (const ProcessRecord& process : evidence.processes) {
+    const double value = process.value();
+    if (!std::isnan(value)) sessions[process.session].push_back(std::log(value));
+  }
+  std::vector<Spread> spreads;
+  for (const auto& [session, values] : sessions) spreads.push_back(spread_of(values));
+  return std::sqrt(pooled(spreads).variance);
+}
+
+void object_to_row(const Evidence& evidence, std::vector<std::string>& found) {
+  if (evidence.troubles && evidence.troubles->wrong > 0) {
+    found.push_back(evidence.name + " is wrong: " + evidence.troubles->wrong_message);
+  } else if (evidence.troubles && evidence.troubles->failed > 0) {
+    found.push_back(evidence.name + " failed: " + evidence.troubles->failed_message);
+  }
+  if (evidence.suspect_rows() > 0) {
+    found.push_back(evidence.name + " was measured while the machine was throttled or shared");
+  }
+  const double spread = spread_between_processes(evidence);
+  if (spread > noisy_spread) {
+    found.push_back(evidence.name + " is noisy: its processes spread by " + fixed(100 * spread, 1) +
+                    " %, and " + fixed(100 * noisy_spread, 0) + " % is the most a baseline may have");
+  }
+}
+
+void object_to_commits(const Side& side, std::vector<std::string>& found) {
+  std::map<std::uint32_t, std::set<std::string>> commits;
+  for (const Evidence& evidence : side.benchmarks) {
+    for (const ProcessRecord& process : evidence.processes) {
+      commits[process.session].insert(stated(side.sources[process.source].context, "git_commit"));
+    }
+  }
+  for (const auto& [session, all] : commits) {
+    if (all.size() < 2) continue;
+    found.push_back("one session holds results of several commits (" + *all.begin() + ", " +
+                    *std::next(all.begin()) + "); accept those of one");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> objections(const Side& side) {
+  std::vector<std::string> found;
+  for (const RunRecord& run : side.runs) {
+    if (run.status != "complete") found.push_back(run.folder + ": the run is not complete; resume it first");
+  }
+  for (const Source& source : side.sources) object_to_source(source, found);
+  object_to_commits(side, found);
+  if (only_device(side).empty()) found.push_back("the files do not name one device, the same in all");
+  bool any = false;
+  for (const Evidence& evidence : side.benchmarks) {
+    object_to_row(evidence, found);
+    any = any || evidence.has_number();
+  }
+  if (!any) found.push_back("no row holds a number");
+  return found;
+}
+
+std::string device_folder(std::string_view device) {
+  std::string folder;
+  std::string word;
+  const auto finish_word = [&] {
+    if (!word.empty() && word != "nvidia") folder += (folder.empty() ? "" : "-") + word;
+    word.clear();
+  };
+  for (const char c : device) {
+    const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const bool kept =
+        (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9') || (lower == '.' && !word.empty());
+    if (kept) {
+      word += lower;
+    } else {
+      finish_word();
+    }
+  }
+  finish_word();
+  return folder;
+}
+
+std::string only_device(const Side& side) {
+  std::set<std::string> devices;
+  for (const Source& source : side.sources) {
+    const std::string gpu = stated(source.context, "gpu_name");
+    devices.insert(gpu.empty() ? stated(source.context, "cpu_model") : gpu);
+  }
+  return devices.size() == 1 ? *devices.begin() : std::string();
+}
+
+}  // namespace strictbench
