@@ -161,7 +161,7 @@ class RunTest(runner_testing.RunnerTestCase):
         seen, stdout = self.terminal("xterm")
         self.assertIn("row_fold/legacy/rows:64", seen)
         self.assertIn("row_fold/new/rows:64", seen)
-        self.assertRegex(seen, r"3 left, \d\.\d s \+ about \d\.\d s  row_fold/new")
+        self.assertRegex(seen, r"3 cases left, \d\.\d s \+ about \d\.\d s  row_fold/new")
         self.assertNotIn("\n", seen)
         self.assertTrue(seen.endswith("\r\x1b[K"))
         self.assertNotIn("\r", stdout)

@@ -197,7 +197,8 @@ class Run {
     if (!progress_.due()) return;
     const Forecast ahead = forecast(record_.processes, process, seconds, at.done);
     const double elapsed = seconds_since(start_);
-    std::string line = std::to_string(ahead.cases_left) + " left, " + duration_text(elapsed);
+    std::string line = std::to_string(ahead.cases_left) +
+                       (ahead.cases_left == 1 ? " case left, " : " cases left, ") + duration_text(elapsed);
     if (ahead.seconds_left >= 0) {
       // Rounds that the budget will not let begin are not worth waiting for.
       const double limit = std::max(0.0, record_.options.budget_seconds - elapsed);
