@@ -108,7 +108,7 @@ const char* no_minimal_time() {
 void describe(const OperatorBench& bench, const std::vector<Case>& cases, const Backend& backend) {
   nlohmann::ordered_json all{{"operator", bench.name}, {"device", backend.name()}, {"build_type", build_type()}};
   for (const auto& [key, value] : backend.context())
-    if (key == "gpu_name") all[key] = value;
+    if (key == "gpu_name" || key == "gpu_uuid") all[key] = value;
   all["cases"] = nlohmann::ordered_json::array();
   for (const Case& c : cases) {
     const ShapeEntry& shape = bench.shapes[c.shape];
