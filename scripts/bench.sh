@@ -90,11 +90,13 @@ else
   echo "no picture: the Python environment for it could not be made"
 fi
 
-# Device and filter of the run, as it recorded them.
+# The folder of this device's baselines, as `accept` names it, and the run's filter.
 mapfile -t recorded < <(python3 -c '
-import json, sys
+import json, re, sys
 run = json.load(open(sys.argv[1], encoding="utf-8"))
-print(run["device"], run["options"].get("filter", ""), sep="\n")' "$result/run.json")
+name = run.get("gpu_name") or run["machine"]["before"].get("cpu_model", "cpu")
+words = re.findall("[a-z0-9][a-z0-9.]*", name.lower())
+print("-".join(word for word in words if word != "nvidia"), run["options"].get("filter", ""), sep="\n")' "$result/run.json")
 device=${recorded[0]} filter=${recorded[1]-}
 
 baselines=()

@@ -20,7 +20,7 @@ REAL_TOOLS = ("bash cat cmp comm cp dirname env find grep head ls mkdir nproc pr
 LIBRARIES = "libbenchmark-dev nlohmann-json3-dev libcli11-dev libboost-math-dev libgtest-dev libgmock-dev".split()
 
 # Each stub adds its command line to a file, then behaves as its environment says.
-STRICTBENCH = """
+STRICTBENCH = r"""
 case $1 in
   run)
     shift
@@ -36,7 +36,8 @@ case $1 in
     done
     if [[ ${RUN_CODE:-0} != 2 ]]; then
       mkdir -p "$folder"
-      echo '{"device": "h200", "options": {"filter": "'"$filter"'"}}' >"$folder/run.json"
+      echo "{$DEVICE \"machine\": {\"before\": {\"cpu_model\": \"AMD EPYC(TM) 9.5\"}}," \
+        "\"options\": {\"filter\": \"$filter\"}}" >"$folder/run.json"
     fi
     exit "${RUN_CODE:-0}" ;;
   table) echo "the table of $2" ;;
@@ -108,7 +109,7 @@ class Machine(unittest.TestCase):
         self.calls_file.write_text("", encoding="utf-8")
         return subprocess.run([str(self.tree / "scripts" / script), *arguments], cwd=cwd or self.base, text=True,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
-                              env={"PATH": str(self.path), **{key: str(value) for key, value in environment.items()}})
+                              env={"PATH": str(self.path), "DEVICE": '"gpu_name": "NVIDIA H200",', **{key: str(value) for key, value in environment.items()}})
 
     def calls(self, program: str) -> list[str]:
         lines = self.calls_file.read_text(encoding="utf-8").splitlines()
@@ -159,6 +160,14 @@ class Bench(Machine):
             self.assertEqual(self.calls("strictbench")[-1], "strictbench compare --baseline baselines/h200/first.json "
                              f"baselines/h200/second.json --contender {self.RESULT}")
             shutil.rmtree(self.tree / "results")
+
+    def test_a_cpu_has_baselines_of_its_own(self) -> None:
+        folder = self.tree / "baselines/amd-epyc-tm-9.5"
+        folder.mkdir(parents=True)
+        (folder / "main.json").touch()
+        self.run_script("bench.sh", DEVICE="")
+        self.assertEqual(self.calls("strictbench")[-1], "strictbench compare --baseline baselines/amd-epyc-tm-9.5/main.json "
+                         f"--contender {self.RESULT}")
 
     def test_failed_rows_outweigh_the_comparison(self) -> None:
         self.baseline("first.json")

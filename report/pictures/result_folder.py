@@ -5,6 +5,7 @@ The one rule behind every line here: a row that failed, is wrong or was skipped 
 from __future__ import annotations
 
 import json
+import math
 import re
 import statistics
 from dataclasses import dataclass, field
@@ -97,7 +98,9 @@ def speedup(variants: dict[str, Measured], variant: str) -> Optional[Speedup]:
     ratios = [legacy[process] / other[process] for process in legacy if process in other]
     if not ratios:
         return None
-    return Speedup(statistics.median(ratios), min(ratios), max(ratios), len(ratios))
+    # A ratio's middle is a geometric one: of 1/2 and 2 it is 1.
+    middle = math.sqrt(statistics.median_low(ratios) * statistics.median_high(ratios))
+    return Speedup(middle, min(ratios), max(ratios), len(ratios))
 
 
 def parse_name(name: str) -> Optional[tuple[Case, str]]:
