@@ -180,6 +180,7 @@ class Comparer {
     if (limited) row.verdict = Verdict::inconclusive;
     const bool one_each = row.baseline.processes < 2 || row.contender.processes < 2;
     facts_.assumed += interval.origin == SpreadOrigin::assumed ? 1 : 0;
+    facts_.few += interval.origin == SpreadOrigin::few_processes ? 1 : 0;
     facts_.from_baseline += interval.origin == SpreadOrigin::baseline_record ? 1 : 0;
     if (row.verdict != Verdict::inconclusive || limited) return;
     row.reason = "could be " + readable_change(row.ratio_low) + " to " + readable_change(row.ratio_high);

@@ -91,6 +91,11 @@ std::vector<std::string> notes_of(const Comparison& comparison, const NoteFacts&
                     "is assumed at " +
                     percent(assumed_spread));
   }
+  if (facts.few > 0) {
+    notes.push_back(rows(facts.few) + ": fewer than " + std::to_string(enough_processes) +
+                    " processes on either side, so their spread counts as at least " +
+                    percent(assumed_spread));
+  }
   if (facts.from_baseline > 0) {
     notes.push_back(rows(facts.from_baseline) +
                     ": the contender has one process, so the spread between processes is the baseline's own");

@@ -14,6 +14,7 @@ namespace strictbench {
 /// What came up while rows were sorted out and judged.
 struct NoteFacts {
   std::size_t assumed = 0;          // rows whose spread between processes was assumed
+  std::size_t few = 0;              // rows of so few processes that it counts as at least the assumed one
   std::size_t from_baseline = 0;    // rows of one contender process, judged by the baseline's record
   std::size_t baseline_absent = 0;  // baseline rows without a usable number
   std::string first_absent;

@@ -66,6 +66,8 @@ RowState look_at(const RowSample& row) {
   state.own = pooled(std::array{state.baseline.spread, state.contender.spread});
   if (state.baseline.spread.degrees <= 0) {
     state.origin = SpreadOrigin::assumed;
+  } else if (std::max(row.baseline.processes(), row.contender.processes()) < enough_processes) {
+    state.origin = SpreadOrigin::few_processes;
   } else if (row.contender.processes() < 2) {
     state.origin = SpreadOrigin::baseline_record;
   }
@@ -86,12 +88,10 @@ Spread assumed_error(const RowSample& row, const RowState& state) {
   return {baseline + assumed * state.contender.inverse + within, infinity};
 }
 
-/// Squared error of the log ratio from the spread of processes alone.
-Spread process_error(const RowSample& row, const RowState& state, const SpreadPrior& prior,
-                     HalfWidths& widths) {
-  if (state.origin == SpreadOrigin::assumed) return assumed_error(row, state);
+/// Squared error from the spread that was seen between processes.
+Spread seen_error(const RowSample& row, const RowState& state, const SpreadPrior& prior, HalfWidths& widths) {
   const Spread spread = moderate(state.own, prior);
-  if (state.origin == SpreadOrigin::baseline_record) {
+  if (row.contender.processes() < 2) {
     // The one process may have measured less well than those of the record did.
     const double lone = std::max(spread.variance, row.contender.squared_error_within);
     return {spread.variance * state.baseline.inverse + lone, spread.degrees};
@@ -104,6 +104,17 @@ Spread process_error(const RowSample& row, const RowState& state, const SpreadPr
   };
   const Spread separate = sum_of(std::array{part(state.baseline), part(state.contender)});
   return widths.of(separate) > widths.of(shared) ? separate : shared;
+}
+
+/// Squared error of the log ratio from the spread of processes alone.
+Spread process_error(const RowSample& row, const RowState& state, const SpreadPrior& prior,
+                     HalfWidths& widths) {
+  if (state.origin == SpreadOrigin::assumed) return assumed_error(row, state);
+  const Spread seen = seen_error(row, state, prior, widths);
+  if (state.origin != SpreadOrigin::few_processes) return seen;
+  const double assumed = assumed_spread * assumed_spread;
+  const Spread least{assumed * (state.baseline.inverse + state.contender.inverse), infinity};
+  return widths.of(least) > widths.of(seen) ? least : seen;
 }
 
 }  // namespace

@@ -25,7 +25,12 @@ struct RowSample {
 };
 
 /// Where the spread between processes came from.
-enum class SpreadOrigin { both_sides, baseline_record, assumed };
+enum class SpreadOrigin {
+  both_sides,
+  baseline_record,  // the contender has one process
+  few_processes,    // both sides, but at least the assumed spread
+  assumed           // the baseline has one process
+};
 
 struct RowInterval {
   double log_ratio = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "report/statistics.h"
 
@@ -35,23 +36,25 @@ SideFigures figures_of(const Evidence& evidence) {
 }
 
 SideSample sample_of(const Evidence& evidence, double sign, std::vector<std::uint32_t>& session_ids) {
-  SideSample sample;
+  std::vector<std::pair<std::uint32_t, double>> logs;  // session and log of the process's number
   for (const ProcessRecord& process : evidence.processes) {
     const double value = process.value();
-    if (std::isnan(value)) continue;
-    const auto found = std::find(session_ids.begin(), session_ids.end(), process.session);
-    const auto at = static_cast<std::size_t>(found - session_ids.begin());
-    if (found == session_ids.end()) {
-      session_ids.push_back(process.session);
+    if (!std::isnan(value)) logs.emplace_back(process.session, sign * std::log(value));
+  }
+  std::stable_sort(logs.begin(), logs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  SideSample sample;
+  for (const auto& [session, log] : logs) {
+    if (session_ids.empty() || session_ids.back() != session) {
+      session_ids.push_back(session);
       sample.sessions.emplace_back();
     }
-    sample.sessions[at].push_back(sign * std::log(value));
+    sample.sessions.back().push_back(log);
   }
   if (sample.processes() == 1) {
     for (const ProcessRecord& process : evidence.processes) {
-      std::vector<double> logs;
-      for (const double value : process.samples) logs.push_back(std::log(value));
-      sample.squared_error_within = std::max(sample.squared_error_within, squared_error_of_median(logs));
+      std::vector<double> samples;
+      for (const double value : process.samples) samples.push_back(std::log(value));
+      sample.squared_error_within = std::max(sample.squared_error_within, squared_error_of_median(samples));
     }
   }
   return sample;

@@ -22,7 +22,8 @@ constexpr std::size_t least_rows_for_prior = 5;
 constexpr double most_prior_degrees = 10;
 // Variances below (0.001 %)^2 are rounding; their logarithms would swamp those of real ones.
 constexpr double smallest_variance = 1e-10;
-constexpr double most_session_rows = 10;
+constexpr double most_session_worth = 10;
+constexpr double session_pseudo_observations = 5;
 
 /// Solves trigamma(x) = value for x, by Newton's method on 1 / trigamma, which is nearly linear.
 double inverse_trigamma(double value) {
@@ -150,19 +151,23 @@ Interval paired_interval(std::span<const double> log_ratios, const SpreadPrior& 
 }
 
 SessionSpread learn_session_spread(std::span<const SessionRow> rows) {
-  double sum = 0;
+  double fourth = 0;  // mean fourth power of the spread, as the rows tell it
   double degrees = 0;
   double counted = 0;
   for (const SessionRow& row : rows) {
-    if (row.between.degrees <= 0) continue;
-    sum += (row.between.variance - row.within) * row.between.degrees;
-    degrees += row.between.degrees;
+    const double own = row.between.degrees;
+    if (own <= 0) continue;
+    const double beyond = std::max(0.0, row.between.variance - row.within);
+    fourth += beyond * beyond / (1 + 2 / own);  // what the square of a sample variance is too large by
+    degrees += own;
     counted += 1;
   }
-  if (counted == 0) return {assumed_spread * assumed_spread, infinity, false};
-  const double seen = std::max(0.0, sum / degrees);
-  const double worth = degrees / counted * std::min(counted, most_session_rows);
-  return {(assumed_spread * assumed_spread + seen * worth) / (1 + worth), 1 + worth, true};
+  const double assumed = assumed_spread * assumed_spread;
+  if (counted == 0) return {assumed, infinity, false};
+  const double seen = std::sqrt(fourth / counted);
+  const double worth = std::min(degrees, most_session_worth);
+  return {(assumed * session_pseudo_observations + seen * worth) / (session_pseudo_observations + worth),
+          session_pseudo_observations + worth, true};
 }
 
 double session_variance(const SessionSpread& timer, const SessionRow& row) {

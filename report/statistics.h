@@ -22,6 +22,10 @@ struct Spread {
   double degrees = 0;
 };
 
+/// Fewer processes than this, on either side, have not seen enough to know whether they agree: with two
+/// modes, four would all fall into one on each side, and into different ones, once in a hundred rows.
+inline constexpr std::size_t enough_processes = 5;
+
 /// Variance of `values` about their mean; zero degrees for fewer than two.
 Spread spread_of(std::span<const double> values);
 
@@ -93,9 +97,11 @@ struct SessionSpread {
   bool learned = false;
 };
 
-/// Pools what the rows of a timer say. Rows of one session move together, so that many rows are worth no more
-/// than ten; one pseudo-observation of the assumed 1 % keeps two sessions that agree by luck from claiming
-/// that all do. No row with two sessions or more gives the assumed spread.
+/// Learns from the rows of a timer. Rows differ: a kernel of one block feels the machine more than one that
+/// fills the chip. So the rows are pooled by their fourth moments, which lean to those that vary most. Rows
+/// of one session move together, so that all of them are worth at most ten observations; five more of the
+/// assumed 1 % keep two sessions that agree by luck from claiming that all do. No row with two sessions or
+/// more gives the assumed spread.
 SessionSpread learn_session_spread(std::span<const SessionRow> rows);
 
 /// The spread between sessions that counts for one row: the timer's, or the row's own where that is larger.

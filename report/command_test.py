@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""The commands that read files, as a user or a script meets them: arguments, exit codes, files, streams."""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+from pathlib import Path
+from typing import Any, Optional
+
+PROGRAM = ""
+
+CONTEXT = {"date": "2026-11-29T10:00:00+00:00", "host_name": "node", "library_build_type": "debug",
+           "build_type": "release", "gpu_name": "NVIDIA H200", "gpu_uuid": "GPU-1", "boot_id": "boot-1",
+           "driver_version": "580.10", "cuda_version": "13.0", "compiler": "GNU 12.2.0", "git_commit": "abc",
+           "git_dirty": "false", "binary_sha256": "f00d", "cpu_model": "CPU"}
+LEGACY = "op/legacy/rows:8/dtype:fp32/timer:graph"
+NEW = "op/new/rows:8/dtype:fp32/timer:graph"
+
+
+def row(name: str, time: float, **more: Any) -> dict[str, Any]:
+    return {"name": name, "run_name": name, "run_type": "iteration", "iterations": 1, "real_time": time,
+            "cpu_time": time, "time_unit": "us", "check": 1, **more}
+
+
+def error(name: str, message: str) -> dict[str, Any]:
+    return row(name, 0, error_occurred=True, error_message=message)
+
+
+class Commands(unittest.TestCase):
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = Path(temporary.name)
+
+    def run_program(self, *arguments: str, environment: Optional[dict[str, str]] = None) -> tuple[int, str, str]:
+        done = subprocess.run([PROGRAM, *arguments], capture_output=True, timeout=60, check=False, cwd=self.folder,
+                              env={**os.environ, **(environment or {})})
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def refused(self, *arguments: str) -> str:
+        code, out, err = self.run_program(*arguments)
+        self.assertEqual((code, out), (2, ""), err)
+        self.assertEqual(err.count("\n"), 1, err)
+        return err
+
+    def write(self, name: str, rows: list[dict[str, Any]], **context: str) -> str:
+        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / name).write_text(json.dumps({"context": {**CONTEXT, **context}, "benchmarks": rows}))
+        return name
+
+    def result(self, name: str, factor: float = 1.0, processes: int = 6, extra: Optional[list[dict[str, Any]]] = None,
+               **context: str) -> str:
+        """A result folder as `strictbench run` leaves it."""
+        listed = []
+        for process in range(processes):
+            wobble = 1 + 0.0003 * (process % 3)
+            rows = [row(LEGACY, 3000 * wobble), row(NEW, 1000 * wobble * factor), *(extra or [])]
+            self.write(f"{name}/op.{process}.json", rows, process_index=str(process), **context)
+            listed.append({"operator": "op", "process": process, "file": f"op.{process}.json", "status": "ok",
+                           "cases": [LEGACY, NEW]})
+        (self.folder / name / "run.json").write_text(json.dumps({"status": "complete", "processes": listed}))
+        return name
+
+
+class Compare(Commands):
+    def test_result_folders(self) -> None:
+        code, out, err = self.run_program("compare", "--baseline", self.result("a"), "--contender",
+                                          self.result("b", 1.03))
+        self.assertEqual((code, err), (1, ""))
+        self.assertTrue(out.startswith("regressed: 1 slower, 1 same\n"), out)
+
+    def test_what_crashed_has_failed(self) -> None:
+        contender = self.result("b")
+        run = json.loads((self.folder / contender / "run.json").read_text())
+        run["processes"].append({"operator": "dw", "process": 0, "file": "dw.0.json", "status": "timed_out",
+                                 "reason": "no progress in 60 s", "cases": ["dw/new/timer:graph"]})
+        (self.folder / contender / "run.json").write_text(json.dumps(run))
+        code, out, _ = self.run_program("compare", "--baseline", self.result("a"), "--contender", contender)
+        self.assertEqual(code, 1)
+        self.assertIn("dw, process 0 timed out: no progress in 60 s", out)
+
+    def test_command_lines_that_cannot_be(self) -> None:
+        a = self.write("a.json", [row(NEW, 1)])
+        good = ("compare", "--baseline", a, "--contender", a)
+        for arguments, word in (
+            (("--threshold", "0"), "--threshold"), (("--threshold", "-1"), "--threshold"),
+            (("--threshold", "nan"), "--threshold"), (("--threshold", "inf"), "--threshold"),
+            (("--threshold", "wide"), "--threshold"), (("--alpha", "0"), "--alpha"), (("--alpha", "1"), "--alpha"),
+            (("--metric", "no_such"), "no_such"), (("--metric", ""), "--metric"), (("--format", "yaml"), "yaml"),
+            (("--no-such-option",), "--no-such-option"), (("--output", "."), "it is a folder"),
+            (("--output", "no/such/folder"), "cannot be written"),
+        ):
+            with self.subTest(arguments):
+                self.assertIn(word, self.refused(*good, *arguments))
+        self.assertIn("--contender", self.refused("compare", "--baseline", a))
+        self.assertIn("absent.json: does not exist", self.refused("compare", "--baseline", a, "--contender", "absent.json"))
+        (self.folder / "empty").mkdir()
+        self.assertIn("run.json", self.refused("compare", "--baseline", "empty", "--contender", a))
+        b = self.write("b.json", [row(NEW, 1)], gpu_name="NVIDIA H100")
+        self.assertIn("different devices", self.refused("compare", "--baseline", a, b, "--contender", a))
+
+    def test_an_output_file_is_left_alone_on_exit_2(self) -> None:
+        (self.folder / "out.json").write_text("before")
+        (self.folder / "cut.json").write_text('{"benchmarks": [')
+        a = self.write("a.json", [row(NEW, 1)])
+        self.refused("compare", "--baseline", a, "--contender", "cut.json", "--output", "out.json")
+        self.assertEqual((self.folder / "out.json").read_text(), "before")
+
+    def test_output_files(self) -> None:
+        code, out, _ = self.run_program("compare", "--baseline", self.result("a"), "--contender", self.result("b"),
+                                        "--format", "junit", "--output", "out.xml")
+        self.assertEqual(code, 0)
+        self.assertEqual(out, "pass: 2 same\n")
+        suite = xml.etree.ElementTree.parse(self.folder / "out.xml").getroot()
+        self.assertEqual(len(suite.findall(".//testcase")), 2)
+
+    def test_hostile_names_in_every_format(self) -> None:
+        name = "a|b\x1b[31m\x00\n<script>`x`\u202e]]>&\"'"
+        a = self.write("a.json", [row(name, 1)])
+        b = self.write("b.json", [row(name, 3)])
+        for form in ("text", "markdown", "junit", "json"):
+            code, out, _ = self.run_program("compare", "--baseline", a, "--contender", b, "--format", form)
+            self.assertEqual(code, 1)
+            self.assertNotIn("\x1b", out)
+            self.assertNotIn("\x00", out)
+            if form == "junit":
+                xml.etree.ElementTree.fromstring(out)
+            if form == "json":
+                self.assertEqual(json.loads(out)["rows"][0]["name"], name)
+            if form == "markdown":
+                table = [line for line in out.splitlines() if line.startswith("|")]
+                self.assertEqual([line.count("|") for line in table], [8, 8, 8])
+
+    def test_no_colour_in_a_pipe(self) -> None:
+        _, out, _ = self.run_program("compare", "--baseline", self.result("a"), "--contender", self.result("b", 2),
+                                     environment={"CLICOLOR_FORCE": "0"})
+        self.assertNotIn("\x1b", out)
+
+    def test_a_side_may_come_from_a_pipe(self) -> None:
+        a = self.write("a.json", [row(NEW, 1)])
+        command = f'"{PROGRAM}" compare --baseline {a} --contender <(cat {a}) --threshold 0.1'
+        done = subprocess.run(["bash", "-c", command], capture_output=True, cwd=self.folder, check=False, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Table(Commands):
+    def test_text_and_markdown(self) -> None:
+        result = self.result("a")
+        code, out, err = self.run_program("table", result)
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("3.00 x (", out)
+        self.assertIn("device: NVIDIA H200", out)
+        code, out, _ = self.run_program("table", result, "--format", "markdown")
+        self.assertEqual(code, 0)
+        rows = [line for line in out.splitlines() if line.startswith("|")]
+        self.assertGreaterEqual(len(rows), 3)
+        self.assertIn("| `rows:8/dtype:fp32` | graph | 3.00 ms | 1.00 ms | 3.00 x (", rows[2])
+        self.assertEqual(len({line.count("|") for line in rows[:3]}), 1)
+
+    def test_wrong_rows_show_a_reason_and_exit_1(self) -> None:
+        result = self.result("a", extra=[error("op/bad/rows:8/dtype:fp32/timer:graph", "check failed: 1 of 9 | x")])
+        code, out, _ = self.run_program("table", result)
+        self.assertEqual(code, 1)
+        self.assertIn("check failed: 1 of 9", out)
+
+    def test_published_figures(self) -> None:
+        result = self.result("a")
+        published = [row(NEW, 500, provenance="published"), row(LEGACY, 6000, provenance="published")]
+        self.write("baselines/h100-80gb/published.json", published, gpu_name="NVIDIA H100 80GB")
+        _, out, _ = self.run_program("table", result)
+        self.assertIn("published on", out)
+        self.assertIn("NVIDIA H100 80GB", out)
+        self.assertIn("2.0", out)
+        self.write("other.json", [row(NEW, 250, provenance="published")], gpu_name="NVIDIA A100")
+        _, out, _ = self.run_program("table", result, "--published", "other.json")
+        self.assertIn("NVIDIA A100", out)
+        self.assertNotIn("NVIDIA H100 80GB", out)
+
+    def test_unusable(self) -> None:
+        self.assertIn("does not exist", self.refused("table", "absent"))
+        self.assertIn("holds no rows", self.refused("table", self.write("a.json", [])))
+        self.refused("table")
+        self.refused("table", self.result("a"), "--published", "absent.json")
+
+
+class Accept(Commands):
+    def test_a_result_becomes_a_baseline(self) -> None:
+        (self.folder / "baselines").mkdir()
+        code, out, err = self.run_program("accept", self.result("a"), "--name", "first")
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("accepted 2 rows of 1 session", out)
+        file = self.folder / "baselines/h200/first.json"
+        self.assertEqual(len(json.loads(file.read_text())["benchmarks"]), 12)
+        code, _, _ = self.run_program("compare", "--baseline", str(file), "--contender", self.result("b"))
+        self.assertEqual(code, 0)
+        code, _, _ = self.run_program("table", str(file))
+        self.assertEqual(code, 0)
+
+    def test_several_sessions(self) -> None:
+        results = [self.result(f"r{n}", boot_id=f"boot-{n}", gpu_uuid=f"GPU-{n}") for n in range(3)]
+        code, out, _ = self.run_program("accept", *results, "--baselines", "b")
+        self.assertEqual(code, 0)
+        self.assertIn("of 3 sessions", out)
+        code, out, _ = self.run_program("compare", "--baseline", "b/h200/main.json", "--contender",
+                                        self.result("c", boot_id="boot-9"))
+        self.assertEqual(code, 0)
+        self.assertIn("learned from 3 sessions", out)
+
+    def test_a_baseline_is_replaced_only_on_demand(self) -> None:
+        self.run_program("accept", self.result("a"), "--baselines", "b")
+        file = self.folder / "b/h200/main.json"
+        before = file.read_text()
+        self.assertIn("--force", self.refused("accept", self.result("c", 1.05), "--baselines", "b"))
+        self.assertEqual(file.read_text(), before)
+        code, out, _ = self.run_program("accept", "c", "--baselines", "b", "--force")
+        self.assertEqual(code, 0)
+        self.assertIn("1 slower, 1 same", out)
+        self.assertNotEqual(file.read_text(), before)
+
+    def test_refusals_name_what_is_wrong_and_write_nothing(self) -> None:
+        bad = "op/bad/rows:8/dtype:fp32/timer:graph"
+        for name, arguments, word in (
+            ("dirty", {"git_dirty": "true"}, "uncommitted changes"),
+            ("nameless", {"git_commit": ""}, "git_commit"),
+            ("wrong", {"extra": [error(bad, "check failed: 1 of 9")]}, f"{bad} is wrong"),
+            ("failed", {"extra": [error(bad, "boom")]}, f"{bad} failed: boom"),
+            ("throttled", {"extra": [row(bad, 5, suspect=1)]}, f"{bad} was measured while"),
+        ):
+            with self.subTest(name):
+                self.assertIn(word, self.refused("accept", self.result(name, **arguments), "--baselines", "b"))
+        self.assertFalse((self.folder / "b").exists())
+
+    def test_names_and_folders(self) -> None:
+        a = self.result("a")
+        for name in ("../x", "a/b", ".hidden", "", "published"):
+            self.assertIn("--name", self.refused("accept", a, "--baselines", "b", "--name", name))
+        self.assertIn("no folder named baselines", self.refused("accept", a))
+        (self.folder / "file").write_text("")
+        self.assertIn("cannot be made", self.refused("accept", a, "--baselines", "file"))
+
+    def test_an_interrupted_run(self) -> None:
+        a = self.result("a")
+        run = self.folder / a / "run.json"
+        run.write_text(run.read_text().replace("complete", "interrupted"))
+        self.assertIn("not complete", self.refused("accept", a, "--baselines", "b"))
+
+
+if __name__ == "__main__":
+    PROGRAM = str(Path(sys.argv.pop(1)).resolve())
+    unittest.main()

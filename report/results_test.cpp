@@ -1,0 +1,243 @@
+#include "report/results.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "report/testing.h"
+
+namespace strictbench {
+namespace {
+
+using testing::error_row;
+using testing::file_of;
+using testing::Folder;
+using testing::holds;
+using testing::Json;
+using testing::row;
+using testing::skipped_row;
+using testing::usage_error_of;
+
+Side read_files(const std::vector<Json>& files, const std::string& metric = "real_time") {
+  const Folder folder;
+  std::vector<std::string> paths;
+  for (const Json& file : files) paths.push_back(folder.write(std::to_string(paths.size()) + ".json", file));
+  return read_side(paths, metric);
+}
+
+TEST(Results, RowsOfAFileAreOneProcess) {
+  const Side side =
+      read_files({file_of({row("a", 3), row("b", 1), row("a", 1), row("a", 2)}), file_of({row("a", 9)})});
+  EXPECT_EQ(side.rows_read, 5U);
+  const Evidence& a = *side.find("a");
+  ASSERT_EQ(a.processes.size(), 2U);
+  EXPECT_EQ(a.processes[0].value(), 2);
+  EXPECT_EQ(a.processes[1].value(), 9);
+  EXPECT_EQ(side.find("c"), nullptr);
+}
+
+TEST(Results, ProcessAndSessionNumbersDivideAFile) {
+  const auto numbered = [](double time, double process, double session) {
+    return row("a", time, {{"process", process}, {"session", session}, {"samples", 20}});
+  };
+  const Side side =
+      read_files({file_of({numbered(1, 0, 1), numbered(2, 1, 1), numbered(3, 0, 2), numbered(5, 0, 1)},
+                          {{"session.1.boot_id", "x"}, {"session.2.boot_id", "y"}})});
+  const Evidence& a = *side.find("a");
+  ASSERT_EQ(a.processes.size(), 3U);
+  EXPECT_EQ(a.processes[0].value(), 3);
+  EXPECT_EQ(a.processes[0].recorded_samples, 40U);
+  ASSERT_EQ(side.sessions.size(), 2U);
+  EXPECT_EQ(side.sessions[a.processes[0].session].boot_id, "x");
+  EXPECT_EQ(side.sessions[a.processes[2].session].boot_id, "y");
+}
+
+TEST(Results, HugeProcessAndSessionNumbers) {
+  std::vector<Json> rows;
+  for (const double number : {1e300, -5.0, 1e18, 1e300}) {
+    rows.push_back(row("a", 1, {{"process", number}, {"session", number}}));
+  }
+  const Side side = read_files({file_of(rows)});
+  EXPECT_EQ(side.find("a")->processes.size(), 3U);
+  EXPECT_EQ(side.sessions.size(), 3U);
+}
+
+TEST(Results, FilesOfOneBootAndGpuAreOneSession) {
+  const Side side = read_files({file_of({row("a", 1)}, {{"boot_id", "x"}, {"gpu_uuid", "g"}}),
+                                file_of({row("a", 1)}, {{"boot_id", "x"}, {"gpu_uuid", "g"}}),
+                                file_of({row("a", 1)}, {{"boot_id", "x"}, {"gpu_uuid", "h"}}),
+                                file_of({row("a", 1)}), file_of({row("a", 1)})});
+  EXPECT_EQ(side.sessions.size(), 3U);
+  EXPECT_EQ(side.find("a")->processes[0].session, side.find("a")->processes[1].session);
+  EXPECT_EQ(side.find("a")->processes[3].session, side.find("a")->processes[4].session);
+}
+
+TEST(Results, UnitsBecomeNanoseconds) {
+  const Side side =
+      read_files({file_of({row("a", 2, {{"time_unit", "us"}}), row("b", 2, {{"time_unit", "ms"}}),
+                           row("c", 2, {{"time_unit", "s"}}), row("d", 2, {{"time_unit", "ticks"}}),
+                           row("e", 2), row("e", 2, {{"time_unit", "ticks"}})})});
+  EXPECT_EQ(side.find("a")->processes[0].value(), 2e3);
+  EXPECT_EQ(side.find("b")->processes[0].value(), 2e6);
+  EXPECT_EQ(side.find("c")->processes[0].value(), 2e9);
+  EXPECT_EQ(side.find("d")->unit, Unit::unknown);
+  EXPECT_TRUE(side.find("e")->units_differ);
+}
+
+TEST(Results, NumbersThatAreNoTimes) {
+  for (const double bad : {0.0, -1.0, 1.7e308 /* seconds: beyond a double in nanoseconds */}) {
+    const Side side = read_files({file_of({row("a", bad, {{"time_unit", "s"}}), row("a", 1)})});
+    ASSERT_NE(side.find("a")->troubles, nullptr) << bad;
+    EXPECT_EQ(side.find("a")->troubles->failed, 1U) << bad;
+    EXPECT_EQ(side.find("a")->processes[0].samples.size(), 1U) << bad;
+  }
+  const Side side = read_files({file_of({row("a", 1)})}, "items_per_second");
+  EXPECT_EQ(side.find("a")->troubles->failed_message, "items_per_second is absent");
+}
+
+TEST(Results, ErrorsAreToldApart) {
+  const Side side =
+      read_files({file_of({error_row("w", "check failed: 3 of 9"), error_row("e", "out of memory"),
+                           error_row("s", "skipped: needs 3 GB"), skipped_row("t", "needs 3 GB"),
+                           row("c/timer:cpu", 5, {{"check", 0}}), row("c", 5, {{"check", 0}})})});
+  EXPECT_EQ(side.find("w")->troubles->wrong, 1U);
+  EXPECT_EQ(side.find("w")->troubles->wrong_message, "check failed: 3 of 9");
+  EXPECT_EQ(side.find("e")->troubles->failed, 1U);
+  EXPECT_EQ(side.find("s")->troubles->skipped, 1U);
+  EXPECT_EQ(side.find("t")->troubles->skipped, 1U);
+  EXPECT_EQ(side.find("c/timer:cpu")->troubles->wrong, 1U);
+  EXPECT_EQ(side.find("c")->troubles, nullptr);  // some other project's counter
+  for (const Evidence& evidence : side.benchmarks) EXPECT_EQ(evidence.has_number(), evidence.name == "c");
+}
+
+TEST(Results, SuspectRowsAreLeftOut) {
+  const Side side = read_files({file_of({row("a", 9, {{"suspect", 1}}), row("a", 1, {{"suspect", 0}})})});
+  EXPECT_EQ(side.find("a")->processes[0].value(), 1);
+  EXPECT_EQ(side.find("a")->suspect_rows(), 1U);
+  EXPECT_EQ(side.suspect, 1U);
+}
+
+Json summary(const std::string& name, const std::string& kind, double time) {
+  return row(name + "_" + kind, time,
+             {{"run_name", name}, {"run_type", "aggregate"}, {"aggregate_name", kind}});
+}
+
+TEST(Results, SummariesCountOnlyWhereTheyStandAlone) {
+  const Side alone =
+      read_files({file_of({summary("a", "mean", 7), summary("a", "median", 5), summary("a", "stddev", 1),
+                           summary("b", "mean", 7), summary("c", "stddev", 7)})});
+  EXPECT_EQ(alone.find("a")->processes[0].value(), 5);
+  EXPECT_EQ(alone.find("b")->processes[0].value(), 7);
+  EXPECT_EQ(alone.find("c"), nullptr);
+  EXPECT_EQ(alone.summaries, 5U);
+  const Side beside = read_files({file_of({row("a", 1), row("a", 3), summary("a", "median", 50)})});
+  EXPECT_EQ(beside.find("a")->processes[0].value(), 2);
+}
+
+Json old_row(const std::string& name, double time) {
+  return {{"name", name}, {"iterations", 10}, {"real_time", time}, {"cpu_time", time}, {"time_unit", "ns"}};
+}
+
+TEST(Results, OldFilesWithoutRunType) {
+  const Side side = read_files({file_of({old_row("a", 1),
+                                         old_row("a", 3),
+                                         old_row("a_mean", 2),
+                                         old_row("a_stddev", 1),
+                                         old_row("arithmetic_mean", 7),
+                                         old_row("b_mean", 5),
+                                         old_row("b_stddev", 1),
+                                         {{"name", "a_BigO"}, {"cpu_coefficient", 1}, {"big_o", "N"}},
+                                         {{"name", "a_RMS"}, {"rms", 0.1}}})});
+  EXPECT_EQ(side.find("a")->processes[0].value(), 2);
+  EXPECT_EQ(side.find("a_mean"), nullptr);
+  EXPECT_EQ(side.find("a_BigO"), nullptr);
+  EXPECT_EQ(side.find("b")->processes[0].value(), 5);
+  EXPECT_EQ(side.find("arithmetic_mean")->processes[0].value(), 7);
+  EXPECT_EQ(side.rows_read, 9U);
+  EXPECT_EQ(side.summaries, 6U);
+}
+
+Json process(const std::string& file, const std::string& status, const Json& more = Json::object()) {
+  Json result{{"operator", "op"}, {"process", 0}, {"file", file}, {"status", status}, {"cases", {"a", "b"}}};
+  result.update(more);
+  return result;
+}
+
+TEST(ResultFolder, WhatAProcessDidNotMeasureHasFailed) {
+  const Folder folder;
+  folder.write("run.json",
+               Json{{"status", "complete"},
+                    {"processes",
+                     {process("op.0.json", "ok", {{"cases", {"a"}}}),
+                      process("op.1.json", "crashed", {{"process", 1}, {"reason", "signal 11"}})}}});
+  folder.write("op.0.json", file_of({row("a", 1)}));
+  const Side side = read_side({folder.path()}, "real_time");
+  EXPECT_TRUE(side.find("a")->has_number());
+  EXPECT_EQ(side.find("a")->troubles, nullptr);
+  ASSERT_NE(side.find("b"), nullptr);
+  EXPECT_EQ(side.find("b")->troubles->failed_message, "op, process 1 crashed: signal 11");
+  EXPECT_EQ(side.runs.at(0).not_ok, 1U);
+}
+
+TEST(ResultFolder, WhatACrashedProcessWroteCountsIfItIsWhole) {
+  const Folder folder;
+  folder.write("run.json",
+               Json{{"status", "complete"},
+                    {"processes", {process("op.0.json", "failed"), process("op.1.json", "timed_out")}}});
+  folder.write("op.0.json", file_of({row("a", 1)}));
+  folder.write("op.1.json", std::string("{\"benchmarks\": [{\"name\": \"b\", "));
+  const Side side = read_side({folder.path()}, "real_time");
+  EXPECT_TRUE(side.find("a")->has_number());
+  EXPECT_EQ(side.find("b")->troubles->failed, 2U);
+  ASSERT_EQ(side.notes.size(), 1U);
+  EXPECT_TRUE(holds(side.notes[0], "op.1.json: not valid JSON at byte")) << side.notes[0];
+}
+
+TEST(ResultFolder, ALostProcessIsToldEvenWhereOthersHaveItsRows) {
+  const Folder folder;
+  folder.write("run.json",
+               Json{{"status", "interrupted"},
+                    {"processes", {process("op.0.json", "ok"), process("op.1.json", "pending")}}});
+  folder.write("op.0.json", file_of({row("a", 1), row("b", 1)}));
+  const Side side = read_side({folder.path()}, "real_time");
+  EXPECT_EQ(side.find("b")->troubles, nullptr);
+  ASSERT_EQ(side.notes.size(), 1U);
+  EXPECT_TRUE(holds(side.notes[0], "was not measured")) << side.notes[0];
+}
+
+TEST(ResultFolder, UnusableOnes) {
+  const auto error = [](const std::string& run) {
+    const Folder folder;
+    if (!run.empty()) folder.write("run.json", run);
+    return usage_error_of([&] { read_side({folder.path()}, "real_time"); });
+  };
+  EXPECT_TRUE(holds(error(""), "holds no run.json"));
+  EXPECT_TRUE(holds(error("{\"processes\": ["), "run.json: not valid JSON at byte 16"));
+  EXPECT_TRUE(holds(error("{\"processes\": 1e999}"), "no \"processes\" array"));
+  EXPECT_TRUE(holds(error("[]"), "no \"processes\" array"));
+  EXPECT_TRUE(holds(error("{\"processes\": [5]}"), "\"processes\"[0] is not an object"));
+  EXPECT_TRUE(holds(error("{\"processes\": [{}]}"), "has no status"));
+  EXPECT_TRUE(
+      holds(error(R"({"processes": [{"status": "ok", "file": "../x.json"}]})"), "outside the folder"));
+  EXPECT_TRUE(holds(error(R"({"processes": [{"status": "ok", "file": "gone.json"}]})"), "it is not there"));
+}
+
+TEST(ReadSide, PathsThatCannotBe) {
+  const Folder folder;
+  const std::string file = folder.write("a.json", file_of({row("a", 1)}));
+  EXPECT_TRUE(holds(usage_error_of([&] { read_side({folder.at("b\x1b.json")}, "real_time"); }),
+                    "b\\x1b.json: does not exist"));
+  EXPECT_TRUE(holds(usage_error_of([&] {
+                      read_side({file, folder.at("./a.json")}, "real_time");
+                    }),
+                    "named twice"));
+}
+
+TEST(TimerOf, IsTheLastPartOfOurNames) {
+  EXPECT_EQ(timer_of("op/new/rows:1/timer:graph"), "graph");
+  EXPECT_EQ(timer_of("op/new/timer:wall/manual_time"), "wall");
+  EXPECT_EQ(timer_of("BM_a"), "");
+}
+
+}  // namespace
+}  // namespace strictbench
