@@ -1,10 +1,9 @@
 /// dw_gemm: the two Qwen3-8B feed-forward sizes at 1 to 31 tokens on a GPU, small ones on a CPU.
-#include "kernels/dw_gemm/dw_gemm.h"
-
 #include <thread>
 
 #include "bench/harness/operator_bench.h"
 #include "kernels/common/random.h"
+#include "kernels/dw_gemm/dw_gemm.h"
 
 namespace strictbench {
 namespace {
@@ -19,8 +18,8 @@ constexpr std::int64_t intermediate = 12288;
 std::vector<Shape> shapes(Device device) {
   const bool gpu = device == Device::cuda;
   const std::int64_t shrink = gpu ? 1 : 16;
-  const std::vector<std::int64_t> tokens = gpu ? std::vector<std::int64_t>{1, 2, 8, 16, 31}
-                                               : std::vector<std::int64_t>{1, 8, 31};
+  const std::vector<std::int64_t> tokens =
+      gpu ? std::vector<std::int64_t>{1, 2, 8, 16, 31} : std::vector<std::int64_t>{1, 8, 31};
   std::vector<Shape> all;
   for (const std::int64_t t : tokens) {
     all.push_back({t, hidden / shrink, intermediate / shrink});  // gate and up projections

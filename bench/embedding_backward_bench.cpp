@@ -2,12 +2,11 @@
 ///
 /// part:kernel is the one backward kernel, as published: sorting, allocation and zeroing are not timed. The
 /// published tables do not say how token ids were distributed; here they are uniform without repeats.
-#include "kernels/embedding_backward/embedding_backward.h"
-
 #include <span>
 
 #include "bench/harness/operator_bench.h"
 #include "kernels/common/random.h"
+#include "kernels/embedding_backward/embedding_backward.h"
 
 namespace strictbench {
 namespace {
@@ -16,8 +15,9 @@ using embedding_backward::Shape;
 
 // Shapes ------------------------------------------------------------------------------------------------
 
-constexpr Shape published[] = {{8, 32000, 1024},   {32, 151936, 1024}, {32, 151936, 2048}, {32, 32000, 4096},
-                               {32, 128256, 4096}, {32, 151936, 4096}, {128, 151936, 4096}, {512, 151936, 4096}};
+constexpr Shape published[] = {{8, 32000, 1024},    {32, 151936, 1024}, {32, 151936, 2048},
+                               {32, 32000, 4096},   {32, 128256, 4096}, {32, 151936, 4096},
+                               {128, 151936, 4096}, {512, 151936, 4096}};
 
 constexpr Shape for_cpu[] = {{8, 1000, 64}, {32, 1000, 64}, {32, 4000, 64}, {128, 1000, 64}};
 
@@ -45,7 +45,8 @@ class EmbeddingBackward : public Problem {
   EmbeddingBackward(Backend& backend, const Shape& shape)
       : backend_(backend),
         shape_(shape),
-        host_ids_(random_distinct(random_key("embedding_backward/" + keys(shape) + "/ids"), shape.tokens, shape.vocab)),
+        host_ids_(random_distinct(random_key("embedding_backward/" + keys(shape) + "/ids"), shape.tokens,
+                                  shape.vocab)),
         grad_key_(random_key("embedding_backward/" + keys(shape) + "/grad")),
         ids_(backend, id_bytes(shape.tokens)),
         sorted_ids_(backend, id_bytes(shape.tokens)),
@@ -69,8 +70,9 @@ class EmbeddingBackward : public Problem {
   Expected oracle(std::string_view definition) const override {
     std::vector<Bf16> grad(grad_.count());
     for (std::size_t i = 0; i < grad.size(); ++i) grad[i] = to_bf16(random_normal(grad_key_, i));
-    const auto rows = definition == "step_tree" ? embedding_backward::oracle_step_tree(shape_, host_ids_, grad)
-                                                : embedding_backward::oracle(shape_, host_ids_, grad);
+    const auto rows = definition == "step_tree"
+                          ? embedding_backward::oracle_step_tree(shape_, host_ids_, grad)
+                          : embedding_backward::oracle(shape_, host_ids_, grad);
     Expected expected{.values = {}, .rows = {}, .row_bytes = size(shape_.hidden, sizeof(Bf16))};
     for (const auto& [id, row] : rows) {
       const auto bytes = whole_output(row).values;
@@ -92,9 +94,8 @@ class EmbeddingBackward : public Problem {
   }
 
   Call call(std::string_view variant) override {
-    return [args = args(), launch = find_launch(embedding_backward::variants, variant, backend_.device())](Stream s) {
-      launch(args, s);
-    };
+    return [args = args(), launch = find_launch(embedding_backward::variants, variant, backend_.device())](
+               Stream s) { launch(args, s); };
   }
 
  private:
@@ -141,14 +142,15 @@ OperatorBench operator_bench(Device device) {
   const bool gpu = device == Device::cuda;
   OperatorBench bench{.name = "embedding_backward", .shapes = {}};
   for (const Shape& shape : gpu ? std::span<const Shape>(published) : std::span<const Shape>(for_cpu))
-    bench.shapes.push_back({.keys = keys(shape),
-                            .variants = variant_names(embedding_backward::variants, device),
-                            .gating = gpu ? Timer::graph : Timer::cpu,
-                            .others = gpu ? std::vector{Timer::cold, Timer::wall} : std::vector<Timer>{},
-                            .bytes = bytes(shape),
-                            .operations = operations(shape),
-                            .memory = memory(shape, device),
-                            .make = [shape](Backend& b) { return std::make_unique<EmbeddingBackward>(b, shape); }});
+    bench.shapes.push_back(
+        {.keys = keys(shape),
+         .variants = variant_names(embedding_backward::variants, device),
+         .gating = gpu ? Timer::graph : Timer::cpu,
+         .others = gpu ? std::vector{Timer::cold, Timer::wall} : std::vector<Timer>{},
+         .bytes = bytes(shape),
+         .operations = operations(shape),
+         .memory = memory(shape, device),
+         .make = [shape](Backend& b) { return std::make_unique<EmbeddingBackward>(b, shape); }});
   return bench;
 }
 

@@ -17,7 +17,8 @@ std::unique_ptr<Backend> make_backend(std::string_view choice, bool blocking) {
   }
   if (choice.empty() && cuda_device_count() == 0) return make_cpu_backend();
   if (index >= cuda_device_count())
-    throw std::invalid_argument("no GPU " + (choice == "cuda" ? std::string("found") : std::to_string(index)) + ": " +
+    throw std::invalid_argument("no GPU " +
+                                (choice == "cuda" ? std::string("found") : std::to_string(index)) + ": " +
                                 existing_devices());
   return make_cuda_backend(index, blocking);
 }

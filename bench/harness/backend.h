@@ -1,4 +1,5 @@
-/// What the harness needs of a device: memory, fills, the bitwise compare, timers. One for the CPU, one for CUDA.
+/// What the harness needs of a device: memory, fills, the bitwise compare, timers. One for the CPU, one for
+/// CUDA.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -44,6 +45,9 @@ class Backend {
 
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
+  /// From now on memory is allocated at other offsets for another `index`: a kernel of a few microseconds
+  /// depends on where its buffers land. 0 adds nothing.
+  virtual void set_placement(int index) { static_cast<void>(index); }
   virtual std::size_t free_bytes() const = 0;
   virtual std::size_t flush_bytes() const = 0;  ///< what the cold timer keeps to flush the caches with
 
@@ -58,6 +62,8 @@ class Backend {
   virtual Stream stream() const = 0;
   /// A timer of `call`, which enqueues one call on stream(), with `calls` of them in one sample.
   virtual std::unique_ptr<Sampler> make_sampler(Timer timer, Call call, int calls) = 0;
+  /// `call` followed by a wait of about `seconds` on the device itself; 0 is a wait of no length.
+  virtual Call with_delay(Call call, double seconds) = 0;
 };
 
 /// `choice` is "cpu", "cuda", the index of a GPU, or empty for GPU 0 where there is one and else the CPU.

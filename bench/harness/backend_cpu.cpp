@@ -1,11 +1,11 @@
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <stdexcept>
 #include <thread>
-
-#include <unistd.h>
 
 #include "bench/harness/backends.h"
 #include "kernels/common/random.h"
@@ -56,7 +56,8 @@ class CpuBackend : public Backend {
   void* allocate(std::size_t bytes) override { return ::operator new(bytes, alignment); }
   void release(void* memory) noexcept override { ::operator delete(memory, alignment); }
   std::size_t free_bytes() const override {
-    return static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    return static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) *
+           static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   }
   std::size_t flush_bytes() const override { return 0; }
 
@@ -88,8 +89,17 @@ class CpuBackend : public Backend {
   Stream stream() const override { return nullptr; }
   std::unique_ptr<Sampler> make_sampler(Timer timer, Call call, int calls) override {
     if (timer != Timer::cpu)
-      throw std::invalid_argument("the timer " + std::string(name_of(timer)) + " needs a GPU; CPU variants take cpu");
+      throw std::invalid_argument("the timer " + std::string(name_of(timer)) +
+                                  " needs a GPU; CPU variants take cpu");
     return std::make_unique<CpuSampler>(std::move(call), calls);
+  }
+  Call with_delay(Call call, double seconds) override {
+    return [call = std::move(call), wait = std::chrono::duration<double>(seconds)](Stream stream) {
+      call(stream);
+      const auto start = std::chrono::steady_clock::now();
+      while (std::chrono::steady_clock::now() - start < wait) {
+      }
+    };
   }
 };
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "bench/harness/backends.h"
 #include "bench/harness/nvml.h"
@@ -28,7 +29,8 @@ __global__ void fill_random_fp32(float* to, std::size_t count, std::uint64_t key
 }
 
 __global__ void fill_random_bf16(Bf16* to, std::size_t count, std::uint64_t key) {
-  for (std::size_t i = first_element(); i < count; i += grid_threads()) to[i] = to_bf16(random_normal(key, i));
+  for (std::size_t i = first_element(); i < count; i += grid_threads())
+    to[i] = to_bf16(random_normal(key, i));
 }
 
 struct Tally {
@@ -38,7 +40,8 @@ struct Tally {
 
 /// Each thread keeps its own tally, so that an output wrong throughout costs no more than a right one.
 template <class T>
-__global__ void compare_elements(const T* got, const T* expected, Dtype dtype, std::size_t count, Tally* tally) {
+__global__ void compare_elements(const T* got, const T* expected, Dtype dtype, std::size_t count,
+                                 Tally* tally) {
   unsigned long long differ = 0;
   unsigned long long first = ~0ull;
   for (std::size_t i = first_element(); i < count; i += grid_threads())
@@ -48,6 +51,12 @@ __global__ void compare_elements(const T* got, const T* expected, Dtype dtype, s
   if (differ == 0) return;
   atomicAdd(&tally->count, differ);
   atomicMin(&tally->first_index, first);
+}
+
+__global__ void wait_cycles(long long cycles) {
+  const long long start = clock64();
+  while (clock64() - start < cycles) {
+  }
 }
 
 std::string version_text(int version) {  // 13000 -> 13.0
@@ -99,11 +108,25 @@ class CudaBackend : public Backend {
   }
 
   void* allocate(std::size_t bytes) override {
-    void* memory = nullptr;
-    cuda_check(cudaMalloc(&memory, std::max<std::size_t>(bytes, 1)));
-    return memory;
+    constexpr std::size_t alignment = 256;  // cudaMalloc's own
+    constexpr std::size_t offsets = 8192;   // within 2 MiB, the size of a GPU's large page
+    const auto number = static_cast<std::uint64_t>(placement_) << 32 | allocated_++;
+    const std::size_t offset = placement_ == 0 ? 0 : random_below(number, 0, offsets) * alignment;
+    char* memory = nullptr;
+    cuda_check(cudaMalloc(&memory, std::max<std::size_t>(bytes, 1) + offset));
+    bases_[memory + offset] = memory;
+    return memory + offset;
   }
-  void release(void* memory) noexcept override { cudaFree(memory); }
+  void release(void* memory) noexcept override {
+    if (const auto base = bases_.find(memory); base != bases_.end()) {
+      cudaFree(base->second);
+      bases_.erase(base);
+    }
+  }
+  void set_placement(int index) override {
+    placement_ = index;
+    allocated_ = 0;
+  }
   std::size_t free_bytes() const override {
     std::size_t free = 0;
     std::size_t total = 0;
@@ -147,6 +170,17 @@ class CudaBackend : public Backend {
   void synchronize() override { cuda_check(cudaStreamSynchronize(stream_)); }
   Stream stream() const override { return stream_; }
 
+  Call with_delay(Call call, double seconds) override {
+    int khz = 0;
+    cuda_check(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, index_));
+    const auto cycles = static_cast<long long>(seconds * khz * 1e3);
+    return [call = std::move(call), cycles](Stream stream) {
+      call(stream);
+      wait_cycles<<<1, 1, 0, stream>>>(cycles);
+      check_launch();
+    };
+  }
+
   std::unique_ptr<Sampler> make_sampler(Timer timer, Call call, int calls) override {
     if (!timers_) timers_ = std::make_unique<CudaTimers>(stream_, flush_bytes(), blocking_);
     return timers_->make_sampler(timer, std::move(call), calls);
@@ -178,6 +212,9 @@ class CudaBackend : public Backend {
   cudaDeviceProp properties_{};
   cudaStream_t stream_ = nullptr;
   Tally* tally_ = nullptr;
+  int placement_ = 0;
+  std::uint64_t allocated_ = 0;   ///< since the placement was set
+  std::map<void*, void*> bases_;  ///< what cudaMalloc gave, by what allocate() gave
   std::unique_ptr<CudaTimers> timers_;
 };
 

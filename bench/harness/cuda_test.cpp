@@ -38,7 +38,8 @@ Call spin(double microseconds) {
 
 TEST_F(Cuda, GraphTimerSeesKernelsOfKnownLength) {
   for (const double us : {20.0, 100.0, 1000.0}) {
-    EXPECT_NEAR(median_us(Timer::graph, spin(us), 10), us, 2.5) << us;  // the globaltimer's grain, node to node
+    EXPECT_NEAR(median_us(Timer::graph, spin(us), 10), us, 2.5)
+        << us;  // the globaltimer's grain, node to node
   }
 }
 
@@ -46,7 +47,9 @@ TEST_F(Cuda, ColdTimerSeesOneKernelWithoutItsLaunchAndWithoutTheFlush) {
   for (const double us : {20.0, 100.0, 1000.0}) {
     EXPECT_NEAR(median_us(Timer::cold, spin(us), 1), us, 4.0) << us;
   }
-  EXPECT_LT(median_us(Timer::cold, [](Stream s) { selftest::spin_cuda(0, s); }, 1), 5.0);  // a launch alone is more
+  EXPECT_LT(median_us(
+                Timer::cold, [](Stream s) { selftest::spin_cuda(0, s); }, 1),
+            5.0);  // a launch alone is more
 }
 
 TEST_F(Cuda, WallTimerSeesKernelsAndTheirLaunches) {
@@ -66,7 +69,8 @@ TEST_F(Cuda, ManyLaunchesGoBehindTheGateAsOneGraph) {
   };
   const auto start = std::chrono::steady_clock::now();
   EXPECT_GT(backend_->make_sampler(Timer::cold, many, 1)->sample(), 3000 * 0.3e-6);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(4));  // the gate gives up after five
+  EXPECT_LT(std::chrono::steady_clock::now() - start,
+            std::chrono::seconds(4));  // the gate gives up after five
 }
 
 TEST_F(Cuda, FailedLaunchesAreNotSwallowedAndTheStreamSurvives) {
@@ -102,7 +106,8 @@ TEST_F(Cuda, CompareFindsTheFirstOfAFewDifferences) {
   a.fill_random(7);
   b.fill_random(7);
   const Bf16 other{0x1234};
-  for (const std::size_t at : {4'999'999u, 3'000'001u, 1'234'567u}) backend_->upload(b.as<Bf16>() + at, &other, 2);
+  for (const std::size_t at : {4'999'999u, 3'000'001u, 1'234'567u})
+    backend_->upload(b.as<Bf16>() + at, &other, 2);
   const Difference difference = b.compare(a);
   EXPECT_EQ(difference.count, 3u);
   EXPECT_EQ(difference.first_index, 1'234'567u);

@@ -1,12 +1,12 @@
 #include "bench/harness/fixture.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <iostream>
 #include <optional>
 #include <string>
-
-#include <unistd.h>
 
 namespace strictbench {
 namespace {
@@ -50,8 +50,8 @@ class CaseFixture : public benchmark::Fixture {
  protected:
   void BenchmarkCase(benchmark::State& state) override {
     const Measured& result = *result_;
-    // Errors are set inside the loop: Google Benchmark's statistics insist that all repetitions of a benchmark
-    // have as many iterations, and outside it they would have none.
+    // Errors are set inside the loop: Google Benchmark's statistics insist that all repetitions of a
+    // benchmark have as many iterations, and outside it they would have none.
     for ([[maybe_unused]] auto _ : state) {
       const std::size_t sample = next_++;
       if (sample < result.samples.size()) {
@@ -67,10 +67,13 @@ class CaseFixture : public benchmark::Fixture {
       return;
     }
     state.SetLabel("oracle:" + result.oracle);
-    state.SetBytesProcessed(static_cast<std::int64_t>(shape_.bytes * static_cast<double>(state.iterations())));
+    state.SetBytesProcessed(
+        static_cast<std::int64_t>(shape_.bytes * static_cast<double>(state.iterations())));
     state.counters["bytes"] = shape_.bytes;
     state.counters["operations"] = shape_.operations;
     state.counters["calls"] = result.calls;
+    state.counters["placements"] = result.placements;
+    if (group_->at(index_).delay) state.counters["delay_us"] = result.delay_seconds * 1e6;
     state.counters["check"] = 1;
   }
 
@@ -112,7 +115,8 @@ class KeptRows : public Base {
 
   void ReportRuns(const std::vector<Run>& runs) override {
     std::vector<Run> kept;
-    std::copy_if(runs.begin(), runs.end(), std::back_inserter(kept), [](const Run& run) { return !is_surplus(run); });
+    std::copy_if(runs.begin(), runs.end(), std::back_inserter(kept),
+                 [](const Run& run) { return !is_surplus(run); });
     for (Run& run : kept) run.run_name.time_type.clear();
     if (!kept.empty()) Base::ReportRuns(kept);
   }
@@ -139,7 +143,7 @@ std::unique_ptr<benchmark::BenchmarkReporter> make_reporter(const std::string& f
   if (format == "console") {
     using Console = benchmark::ConsoleReporter;
     return std::make_unique<KeptRows<Console>>(isatty(STDOUT_FILENO) != 0 ? Console::OO_ColorTabular
-                                                                           : Console::OO_Tabular);
+                                                                          : Console::OO_Tabular);
   }
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // deprecated, but still one of its formats

@@ -1,5 +1,5 @@
-/// The harness's pure parts, and the CUDA timers where there is a GPU. What an executable does from outside is
-/// bench/selftest's business.
+/// The harness's pure parts, and the CUDA timers where there is a GPU. What an executable does from outside
+/// is bench/selftest's business.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -75,21 +75,22 @@ int selected(const std::string& filter) {
 }
 
 TEST(Selection, FollowsGoogleBenchmarksFilter) {
-  EXPECT_EQ(selected(""), 4);             // gating timers
+  EXPECT_EQ(selected(""), 4);  // gating timers
   EXPECT_EQ(selected("all"), 4);
-  EXPECT_EQ(selected("timer:"), 8);       // a filter that names timers chooses among all
+  EXPECT_EQ(selected("timer:"), 8);  // a filter that names timers chooses among all
   EXPECT_EQ(selected("timer:wall"), 4);
   EXPECT_EQ(selected("op/new"), 2);
   EXPECT_EQ(selected("n:1/"), 2);
   EXPECT_EQ(selected("n:(1|16)/"), 4);
   EXPECT_EQ(selected("timer:graph$"), 4);
-  EXPECT_EQ(selected("-legacy"), 2);      // a leading minus turns it around
+  EXPECT_EQ(selected("-legacy"), 2);  // a leading minus turns it around
   EXPECT_EQ(selected("nothing"), 0);
   EXPECT_THROW(selected("["), std::invalid_argument);
 }
 
 TEST(Nvtx, NamesHoldNoSlash) {
-  EXPECT_EQ(nvtx_name("row_fold/new/rows:1/timer:graph", "measure"), "row_fold new rows:1 timer:graph measure");
+  EXPECT_EQ(nvtx_name("row_fold/new/rows:1/timer:graph", "measure"),
+            "row_fold new rows:1 timer:graph measure");
 }
 
 TEST(Describe, NamesIndexPatternsAndNumber) {
@@ -111,7 +112,9 @@ TEST(CpuBackend, ComparesPoisonsAndFills) {
     EXPECT_EQ(b.compare(a).count, 1001u);
     EXPECT_EQ(b.compare(a).got, dtype == Dtype::fp32 ? poison32 : poison16);
   }
-  EXPECT_THROW(backend->make_sampler(Timer::graph, [](Stream) {}, 1), std::invalid_argument);
+  EXPECT_THROW(backend->make_sampler(
+                   Timer::graph, [](Stream) {}, 1),
+               std::invalid_argument);
 }
 
 TEST(Device, SaysWhatExists) {

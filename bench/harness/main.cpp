@@ -5,7 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -25,6 +28,7 @@ using namespace strictbench;
 constexpr int exit_failed = 1;
 constexpr int exit_unusable = 2;
 constexpr int default_samples = 20;
+constexpr int default_placements = 4;
 
 constexpr const char* own_help =
     "Flags beside Google Benchmark's:\n"
@@ -32,6 +36,11 @@ constexpr const char* own_help =
     "  --describe             print the cases as JSON and measure nothing\n"
     "  --oracle-cache=DIR     keep oracle results in DIR, shared by the processes of one run\n"
     "  --progress-fd=N        write one JSON object a line on progress to file descriptor N\n"
+    "  --cases=FILE           measure the row names listed in FILE, one a line, whatever the filter says\n"
+    "  --placements=N         sets of buffers that a call of a few microseconds is averaged over (default "
+    "4)\n"
+    "  --delays=A,B,...       measure each case once per delay: a wait of that share of its time after each "
+    "call\n"
     "  --nvtx                 wrap each case and phase in an NVTX range; for profilers, not for timing\n"
     "A --benchmark_filter that does not say 'timer:' selects each case's gating timer only.\n"
     "--benchmark_repetitions=N takes N samples of a case at most (default 20); how many calls a sample\n"
@@ -48,11 +57,15 @@ struct Flags {
   bool nvtx = false;
   int progress_fd = -1;
   int samples = default_samples;
+  int placements = default_placements;
+  std::string cases;
+  std::vector<double> delays;
 };
 
 /// The value of `--name=value`, if `argument` is that.
 bool take(std::string_view argument, std::string_view name, std::string& value) {
-  if (!argument.starts_with(name) || argument.size() <= name.size() || argument[name.size()] != '=') return false;
+  if (!argument.starts_with(name) || argument.size() <= name.size() || argument[name.size()] != '=')
+    return false;
   value = argument.substr(name.size() + 1);
   return true;
 }
@@ -61,9 +74,38 @@ int number(std::string_view flag, const std::string& text, int least) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < least)
-    throw std::invalid_argument(std::string(flag) + " takes a whole number of at least " + std::to_string(least) +
-                                ", not '" + text + "'");
+    throw std::invalid_argument(std::string(flag) + " takes a whole number of at least " +
+                                std::to_string(least) + ", not '" + text + "'");
   return value;
+}
+
+/// "0,0.01,0.1" as numbers of [0, 1], the first of them 0.
+std::vector<double> shares(std::string_view flag, const std::string& text) {
+  std::vector<double> values;
+  std::istringstream stream(text);
+  for (std::string item; std::getline(stream, item, ',');) {
+    double value = -1;
+    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), value);
+    if (error != std::errc{} || end != item.data() + item.size() || !(value >= 0 && value <= 1))
+      throw std::invalid_argument(std::string(flag) + " takes numbers from 0 to 1, not '" + item + "'");
+    values.push_back(value);
+  }
+  if (values.empty() || values[0] != 0)
+    throw std::invalid_argument(std::string(flag) + " must begin with 0: the others are measured against it");
+  return values;
+}
+
+/// Selects the cases whose row names stand in `path`, one a line. Throws std::invalid_argument for a name
+/// that there is not, or a file that cannot be read.
+void select_listed(std::vector<Case>& cases, const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::invalid_argument("--cases: cannot read " + path);
+  std::set<std::string> names;
+  for (std::string name; std::getline(file, name);)
+    if (!name.empty()) names.insert(name);
+  for (Case& c : cases) c.selected = names.erase(c.name) > 0;
+  if (!names.empty())
+    throw std::invalid_argument("--cases: " + path + " names " + *names.begin() + ", which does not exist");
 }
 
 /// Takes our flags out of `arguments` and reads those of Google Benchmark's that the harness shares.
@@ -79,13 +121,21 @@ Flags take_flags(std::vector<std::string>& arguments) {
     } else if (argument == "--help") {
       std::fputs(own_help, stdout);
       rest.push_back(argument);
-    } else if (take(argument, "--device", flags.device) || take(argument, "--oracle-cache", flags.oracle_cache)) {
+    } else if (take(argument, "--device", flags.device) ||
+               take(argument, "--oracle-cache", flags.oracle_cache) ||
+               take(argument, "--cases", flags.cases)) {
+    } else if (take(argument, "--placements", value)) {
+      flags.placements = number("--placements", value, 1);
+    } else if (take(argument, "--delays", value)) {
+      flags.delays = shares("--delays", value);
     } else if (take(argument, "--progress-fd", value)) {
       flags.progress_fd = number("--progress-fd", value, 0);
-    } else if (take(argument, "--benchmark_min_time", value) || take(argument, "--benchmark_min_warmup_time", value)) {
+    } else if (take(argument, "--benchmark_min_time", value) ||
+               take(argument, "--benchmark_min_warmup_time", value)) {
       std::fprintf(stderr, "note: %s is not used: the harness plans calls and warm-up\n", argument.c_str());
     } else {
-      if (take(argument, "--benchmark_repetitions", value)) flags.samples = number("--benchmark_repetitions", value, 1);
+      if (take(argument, "--benchmark_repetitions", value))
+        flags.samples = number("--benchmark_repetitions", value, 1);
       if (take(argument, "--benchmark_out", value)) flags.out = true;
       take(argument, "--benchmark_filter", flags.filter);
       take(argument, "--benchmark_format", flags.format);
@@ -100,13 +150,16 @@ Flags take_flags(std::vector<std::string>& arguments) {
 /// One iteration per repetition: only the mean of a repetition's iterations would be kept. With no minimal
 /// time Google Benchmark's search stops at the first. Set by flag, since what is set in code enters the name.
 const char* no_minimal_time() {
-  constexpr auto since_1_8 = []<class Run>(const Run*) { return requires(Run run) { run.skipped; }; };
+  constexpr auto since_1_8 = []<class Run>(const Run*) {
+    return requires(Run run) { run.skipped; };
+  };
   constexpr bool takes_suffix = since_1_8(static_cast<const benchmark::BenchmarkReporter::Run*>(nullptr));
   return takes_suffix ? "--benchmark_min_time=0s" : "--benchmark_min_time=0";
 }
 
 void describe(const OperatorBench& bench, const std::vector<Case>& cases, const Backend& backend) {
-  nlohmann::ordered_json all{{"operator", bench.name}, {"device", backend.name()}, {"build_type", build_type()}};
+  nlohmann::ordered_json all{
+      {"operator", bench.name}, {"device", backend.name()}, {"build_type", build_type()}};
   for (const auto& [key, value] : backend.context())
     if (key == "gpu_name" || key == "gpu_uuid") all[key] = value;
   all["cases"] = nlohmann::ordered_json::array();
@@ -130,7 +183,9 @@ int run(std::vector<std::string> arguments) {
   if (flags.nvtx && !enable_nvtx()) std::fprintf(stderr, "note: --nvtx: built without NVTX\n");
   const auto backend = make_backend(flags.device, /*blocking=*/!flags.nvtx);
   const OperatorBench bench = operator_bench(backend->device());
-  const std::vector<Case> cases = select_cases(bench, flags.filter);
+  std::vector<Case> cases = select_cases(bench, flags.filter);
+  if (!flags.cases.empty()) select_listed(cases, flags.cases);
+  if (!flags.delays.empty()) cases = with_delays(bench, cases, flags.delays);
   if (flags.describe) {
     describe(bench, cases, *backend);
     return 0;
@@ -149,7 +204,8 @@ int run(std::vector<std::string> arguments) {
   for (const Case& c : cases) selected += c.selected ? 1 : 0;
   if (selected == 0)
     throw std::invalid_argument("filter '" + flags.filter + "' selects nothing of " + bench.name + " on " +
-                                backend->name() + "; --describe lists the cases, for example " + cases.at(0).name);
+                                backend->name() + "; --describe lists the cases, for example " +
+                                cases.at(0).name);
   const auto display = make_reporter(flags.format);
   const auto file = make_reporter(flags.out_format);
   if (!display || !file) throw std::invalid_argument("formats are console, json and csv");
@@ -160,6 +216,7 @@ int run(std::vector<std::string> arguments) {
   std::size_t done = 0;
   Measurer measurer(*backend, bench,
                     {.samples = flags.samples,
+                     .placements = backend->device() == Device::cuda ? flags.placements : 1,
                      .oracle_cache = OracleCache(flags.oracle_cache),
                      .progress = [&](const Case& c, std::string_view phase) {
                        if (phase == "done") ++done;

@@ -27,7 +27,8 @@ std::string gigabytes(std::size_t bytes) {
 Tensor place(Backend& backend, const Tensor& output, const Expected& expected) {
   Tensor placed(backend, output.dtype(), output.count());
   if (expected.row_bytes == 0) {
-    if (expected.values.size() != placed.bytes()) throw std::logic_error("the oracle's result has another size");
+    if (expected.values.size() != placed.bytes())
+      throw std::logic_error("the oracle's result has another size");
     backend.upload(placed.as(), expected.values.data(), expected.values.size());
     return placed;
   }
@@ -40,53 +41,51 @@ Tensor place(Backend& backend, const Tensor& output, const Expected& expected) {
 
 }  // namespace
 
-/// One shape being measured: the problem, and the expected outputs by definition.
+/// One shape being measured: its problem, once or on several placements, and the expected outputs.
 class Measurer::Shape {
  public:
-  Shape(Measurer& all, const ShapeEntry& entry) : all_(all), entry_(entry), problem_(entry.make(all.backend_)) {}
+  Shape(Measurer& all, const ShapeEntry& entry) : all_(all), entry_(entry) { placement(0); }
 
-  /// Step 1. Leaves the sampler ready for step 2, or the samples done, or an error.
+  /// Step 1. Leaves the samplers ready for step 2, or the samples done, or an error.
   void check(const Case& c, Measured& result) {
     const NvtxRange range(nvtx_name(c.name, "check"));
-    result.oracle = problem_->oracle_of(c.variant);
-    Call call = problem_->call(c.variant);
+    result.oracle = placement(0).oracle_of(c.variant);
     if (all_.launched_.insert(c.variant).second) {
       // A kernel's first launch may load code or grow its stack, which waits for the whole device: never for
       // the first time behind the timer's blocking kernel.
-      prepare(c);
-      call(all_.backend_.stream());
+      prepare(placement(0), c);
+      placement(0).call(c.variant)(all_.backend_.stream());
       all_.backend_.synchronize();
     }
-    auto once = all_.backend_.make_sampler(c.timer, call, 1);
-    double fastest = 0;
+    result.delay_seconds = c.delay.value_or(0) * undelayed_[{c.variant, c.timer}];
+    const auto once = sampler(0, c, result, 1);
     for (int run = 1; run <= 2; ++run) {
-      const double seconds = checked_sample(c, result, *once, "run " + std::to_string(run) + " of 2");
+      const double seconds =
+          checked_sample(placement(0), c, result, *once, "run " + std::to_string(run) + " of 2");
       if (!result.error.empty()) return;
       result.samples.push_back(seconds);
-      fastest = run == 1 ? seconds : std::min(fastest, seconds);
     }
+    const double fastest = *std::min_element(result.samples.begin(), result.samples.end());
     if (fastest > long_call_seconds) return;  // checked and timed in one: done
     result.samples.clear();
-    result.calls = calls_per_sample(c.timer, fastest);
-    samplers_[&c] = {all_.backend_.make_sampler(c.timer, std::move(call), result.calls),
-                     samples_per_process(fastest * result.calls, all_.options_.samples)};
+    plan(c, result, fastest);
   }
 
   /// Step 2.
   void sample(std::span<const Case> cases, std::vector<Measured>& results) {
     for (std::size_t i = 0; i < cases.size(); ++i) {  // one discarded sample each
       const NvtxRange range(nvtx_name(cases[i].name, "warm-up"));
-      guarded(cases[i], results[i], [](Sampler& sampler) { sampler.sample(); });
+      guarded(cases[i], results[i], [](Planned& planned) { planned.sample(); });
     }
     std::vector<std::size_t> turn(cases.size());
     for (std::size_t i = 0; i < turn.size(); ++i) turn[i] = i;
-    for (int round = 0; !samplers_.empty() && round < all_.options_.samples; ++round) {
-      for (const std::size_t i : turn) {
-        const auto planned = samplers_.find(&cases[i]);
-        if (planned == samplers_.end() || round >= planned->second.samples) continue;
-        const NvtxRange range(nvtx_name(cases[i].name, "measure"));
-        guarded(cases[i], results[i], [&](Sampler& sampler) { results[i].samples.push_back(sampler.sample()); });
-      }
+    for (int round = 0; !planned_.empty() && round < all_.options_.samples; ++round) {
+      for (const std::size_t i : turn)
+        guarded(cases[i], results[i], [&](Planned& planned) {
+          if (round >= planned.samples) return;
+          const NvtxRange range(nvtx_name(cases[i].name, "measure"));
+          results[i].samples.push_back(planned.sample());
+        });
       std::reverse(turn.begin(), turn.end());
     }
   }
@@ -94,25 +93,77 @@ class Measurer::Shape {
   /// Step 3.
   void check_again(const Case& c, Measured& result) {
     const NvtxRange range(nvtx_name(c.name, "check"));
-    guarded(c, result, [&](Sampler& sampler) { checked_sample(c, result, sampler, "after timing"); });
+    guarded(c, result, [&](Planned& planned) {
+      for (std::size_t p = 0; p < planned.samplers.size() && result.error.empty(); ++p)
+        checked_sample(placement(p), c, result, *planned.samplers[p], "after timing");
+    });
   }
 
  private:
+  /// A sampler for each placement, and how many samples they take.
   struct Planned {
-    std::unique_ptr<Sampler> sampler;
+    std::vector<std::unique_ptr<Sampler>> samplers;
     int samples = 0;
+
+    double sample() {
+      double sum = 0;
+      for (const auto& sampler : samplers) sum += sampler->sample();
+      return sum / static_cast<double>(samplers.size());
+    }
   };
 
-  void prepare(const Case& c) {
-    problem_->output().poison();
-    problem_->prepare(c.variant);
+  /// The problem in its `index`-th set of buffers, made when first asked for.
+  Problem& placement(std::size_t index) {
+    while (placements_.size() <= index) {
+      all_.backend_.set_placement(static_cast<int>(placements_.size()));
+      placements_.push_back(entry_.make(all_.backend_));
+      all_.backend_.set_placement(0);
+    }
+    return *placements_[index];
+  }
+
+  void plan(const Case& c, Measured& result, double seconds) {
+    Planned& planned = planned_[&c];
+    if (seconds < short_call_seconds) result.placements = std::max(1, affordable_placements());
+    const double seconds_per_round = seconds * result.placements;
+    result.calls = calls_per_sample(c.timer, seconds_per_round);
+    planned.samples = samples_per_process(seconds_per_round * result.calls, all_.options_.samples);
+    for (int p = 0; p < result.placements; ++p)
+      planned.samplers.push_back(sampler(static_cast<std::size_t>(p), c, result, result.calls));
+    for (std::size_t p = 1; p < planned.samplers.size() && result.error.empty(); ++p)
+      checked_sample(placement(p), c, result, *planned.samplers[p], "placement " + std::to_string(p));
+    if (!result.error.empty()) planned_.erase(&c);
+    if (c.delay == 0.0 && result.error.empty()) {  // what the delays of the other arms are shares of
+      std::vector<double> some;
+      for (int i = 0; i < 5; ++i) some.push_back(planned.sample());
+      std::nth_element(some.begin(), some.begin() + 2, some.end());
+      undelayed_[{c.variant, c.timer}] = some[2];
+    }
+  }
+
+  int affordable_placements() const {
+    const std::size_t more = all_.backend_.free_bytes() / std::max<std::size_t>(entry_.memory, 1);
+    return static_cast<int>(
+        std::min<std::size_t>(more + placements_.size(), static_cast<std::size_t>(all_.options_.placements)));
+  }
+
+  std::unique_ptr<Sampler> sampler(std::size_t index, const Case& c, const Measured& result, int calls) {
+    Call call = placement(index).call(c.variant);
+    if (c.delay) call = all_.backend_.with_delay(std::move(call), result.delay_seconds);
+    return all_.backend_.make_sampler(c.timer, std::move(call), calls);
+  }
+
+  void prepare(Problem& problem, const Case& c) {
+    problem.output().poison();
+    problem.prepare(c.variant);
   }
 
   /// A sample on a poisoned output, compared afterwards. Without its samples if it is wrong.
-  double checked_sample(const Case& c, Measured& result, Sampler& sampler, const std::string& when) {
-    prepare(c);
+  double checked_sample(Problem& problem, const Case& c, Measured& result, Sampler& sampler,
+                        const std::string& when) {
+    prepare(problem, c);
     const double seconds = sampler.sample();
-    const Tensor& output = problem_->output();
+    const Tensor& output = problem.output();
     const Difference difference = output.compare(expected(result.oracle));
     if (difference.count > 0) {
       result.error = "check failed: " + describe(difference, output.dtype(), output.count()) + " (" + when +
@@ -122,33 +173,35 @@ class Measurer::Shape {
     return seconds;
   }
 
-  /// Runs `work` on the case's sampler, if it still has one; an exception becomes the case's error.
+  /// Runs `work` on the case's plan, if it still has one; an exception becomes the case's error.
   template <class Work>
   void guarded(const Case& c, Measured& result, const Work& work) {
-    const auto planned = samplers_.find(&c);
-    if (planned == samplers_.end()) return;
+    const auto planned = planned_.find(&c);
+    if (planned == planned_.end()) return;
     try {
-      work(*planned->second.sampler);
+      work(planned->second);
     } catch (const std::exception& error) {
       result.error = error.what();
       result.samples.clear();
     }
-    if (!result.error.empty()) samplers_.erase(planned);
+    if (!result.error.empty()) planned_.erase(planned);
   }
 
   const Tensor& expected(const std::string& definition) {
     const auto found = expected_.find(definition);
     if (found != expected_.end()) return found->second;
     const std::string key = all_.bench_.name + "/" + entry_.keys + "/" + definition;
-    const Expected result = all_.options_.oracle_cache.get(key, [&] { return problem_->oracle(definition); });
-    return expected_.emplace(definition, place(all_.backend_, problem_->output(), result)).first->second;
+    const Expected result =
+        all_.options_.oracle_cache.get(key, [&] { return placement(0).oracle(definition); });
+    return expected_.emplace(definition, place(all_.backend_, placement(0).output(), result)).first->second;
   }
 
   Measurer& all_;
   const ShapeEntry& entry_;
-  std::unique_ptr<Problem> problem_;
+  std::vector<std::unique_ptr<Problem>> placements_;
   std::map<std::string, Tensor> expected_;
-  std::map<const Case*, Planned> samplers_;
+  std::map<const Case*, Planned> planned_;
+  std::map<std::pair<std::string, Timer>, double> undelayed_;  ///< seconds of a call with a wait of no length
 };
 
 std::string describe(const Difference& difference, Dtype dtype, std::size_t count) {
@@ -170,8 +223,8 @@ std::vector<Measured> Measurer::measure(std::span<const Case> cases) {
   try {
     if (const std::size_t free = backend_.free_bytes(); needed > free) {
       for_all([&](std::size_t i) {
-        results[i].skipped = "needs " + gigabytes(needed) + " of memory (" + std::to_string(needed) + " bytes), " +
-                             gigabytes(free) + " (" + std::to_string(free) + " bytes) are free";
+        results[i].skipped = "needs " + gigabytes(needed) + " of memory (" + std::to_string(needed) +
+                             " bytes), " + gigabytes(free) + " (" + std::to_string(free) + " bytes) are free";
       });
       return results;
     }

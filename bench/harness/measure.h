@@ -16,14 +16,17 @@ namespace strictbench {
 /// What measuring a case gave. With an error or a reason to skip there are no samples.
 struct Measured {
   std::vector<double> samples;  ///< seconds per call
-  int calls = 1;                ///< calls that one sample averages
+  int calls = 1;                ///< calls that one sample averages, on each placement
+  int placements = 1;           ///< sets of buffers that one sample averages
+  double delay_seconds = 0;     ///< what an arm of a calibration was to wait after each call
   std::string oracle;           ///< the definition whose bits were matched
   std::string error;            ///< "check failed: ..." or what was thrown
   std::string skipped;          ///< why it was not tried
 };
 
 struct MeasureOptions {
-  int samples = 20;  ///< per case and process, at most
+  int samples = 20;    ///< per case and process, at most
+  int placements = 1;  ///< sets of buffers that a call under short_call_seconds is averaged over
   OracleCache oracle_cache{{}};
   /// Told of each case's phase: "inputs", "check", "measure", "done".
   std::function<void(const Case&, std::string_view)> progress = [](const Case&, std::string_view) {};
@@ -39,6 +42,8 @@ class Measurer {
   /// Measures `cases`, all of one shape, in this order:
   ///  1. Each is run twice on a poisoned output, by the timer that will time it, and compared bit for bit.
   ///  2. All that passed are sampled in turn, first to last and back, so that drift hits every variant alike.
+  ///  A
+  ///     sample of a short call is the mean over several sets of buffers, each of them checked too.
   ///  3. Each is run once more on a poisoned output and compared: the last timed result must be right too.
   /// A call over long_call_seconds keeps the two samples of step 1 and is not run again.
   /// One result per case, in the order given; never throws for what a variant does.

@@ -57,12 +57,16 @@ std::vector<std::pair<std::string, std::string>> nvml_context(const std::string&
   if (nvml.call<int(char*, unsigned)>("nvmlSystemGetDriverVersion", driver, unsigned{sizeof driver}))
     context.emplace_back("driver_version", driver);
   NvmlDevice device = nullptr;
-  if (!nvml.call<int(const char*, NvmlDevice*)>("nvmlDeviceGetHandleByUUID", gpu_uuid.c_str(), &device)) return context;
+  if (!nvml.call<int(const char*, NvmlDevice*)>("nvmlDeviceGetHandleByUUID", gpu_uuid.c_str(), &device))
+    return context;
   unsigned value = 0;
-  const auto add = [&](const char* key, unsigned number) { context.emplace_back(key, std::to_string(number)); };
+  const auto add = [&](const char* key, unsigned number) {
+    context.emplace_back(key, std::to_string(number));
+  };
   using Clock = int(NvmlDevice, int, unsigned*);
   if (nvml.call<Clock>("nvmlDeviceGetClockInfo", device, clock_sm, &value)) add("sm_clock_mhz", value);
-  if (nvml.call<Clock>("nvmlDeviceGetClockInfo", device, clock_memory, &value)) add("memory_clock_mhz", value);
+  if (nvml.call<Clock>("nvmlDeviceGetClockInfo", device, clock_memory, &value))
+    add("memory_clock_mhz", value);
   if (nvml.call<int(NvmlDevice, unsigned*)>("nvmlDeviceGetEnforcedPowerLimit", device, &value))
     add("power_limit_w", value / 1000);
   unsigned long long reasons = 0;

@@ -1,12 +1,12 @@
 #include "bench/harness/oracle_cache.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <fstream>
 #include <optional>
 #include <system_error>
-
-#include <unistd.h>
 
 #include "kernels/common/random.h"
 
@@ -29,14 +29,16 @@ std::optional<Expected> read(const std::filesystem::path& path, std::uint64_t ke
   if (header.magic != Header{}.magic || header.key != key) return std::nullopt;
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
-  if (error || size != sizeof header + header.rows * sizeof(std::int64_t) + header.value_bytes) return std::nullopt;
+  if (error || size != sizeof header + header.rows * sizeof(std::int64_t) + header.value_bytes)
+    return std::nullopt;
   Expected expected;
   expected.row_bytes = header.row_bytes;
   expected.rows.resize(header.rows);
   expected.values.resize(header.value_bytes);
   const auto row_bytes = static_cast<std::streamsize>(header.rows * sizeof(std::int64_t));
   if (!file.read(reinterpret_cast<char*>(expected.rows.data()), row_bytes) ||
-      !file.read(reinterpret_cast<char*>(expected.values.data()), static_cast<std::streamsize>(header.value_bytes)))
+      !file.read(reinterpret_cast<char*>(expected.values.data()),
+                 static_cast<std::streamsize>(header.value_bytes)))
     return std::nullopt;
   return expected;
 }

@@ -32,6 +32,9 @@ class Sampler {
 /// A call longer than this is sampled twice a process, by the very launches that are checked.
 inline constexpr double long_call_seconds = 0.050;
 
+/// A call shorter than this depends on where its buffers land and is averaged over several placements.
+inline constexpr double short_call_seconds = 30e-6;
+
 /// How many calls one sample averages: enough that the clock's grain and the ends do not show, 1 for `cold`.
 int calls_per_sample(Timer timer, double seconds_per_call);
 

@@ -1,6 +1,6 @@
 /// Work is timed between two events with the host out of the way: both events and what lies between them are
-/// enqueued while a blocking kernel holds the stream, and only then released. Launch cost, 4 to 6 us a kernel,
-/// is paid before the first event is reached.
+/// enqueued while a blocking kernel holds the stream, and only then released. Launch cost, 4 to 6 us a
+/// kernel, is paid before the first event is reached.
 ///
 /// What would deadlock behind a blocking kernel and how it is avoided: more launches than the queue holds (a
 /// call of several launches goes behind it as one graph), a module loaded on first use (modules load eagerly,
@@ -58,7 +58,8 @@ class Gate {
   /// Call when the stream is idle: a gate that gave up did not hide anything.
   void check() const {
     if (blocking_ && state_->timed_out != 0)
-      throw std::runtime_error("the blocking kernel gave up after 5 s: the host could not enqueue the timed work");
+      throw std::runtime_error(
+          "the blocking kernel gave up after 5 s: the host could not enqueue the timed work");
   }
 
  private:
@@ -115,7 +116,8 @@ class Graph {
 }  // namespace
 
 struct CudaTimers::Shared {
-  Shared(cudaStream_t s, std::size_t bytes, bool blocking) : stream(s), gate(s, blocking), flush_bytes(bytes) {
+  Shared(cudaStream_t s, std::size_t bytes, bool blocking)
+      : stream(s), gate(s, blocking), flush_bytes(bytes) {
     cuda_check(cudaEventCreate(&start));
     cuda_check(cudaEventCreate(&stop));
     {  // the blocking kernel itself must have run once before anything waits behind it
@@ -201,7 +203,8 @@ class ColdSampler : public Sampler {
 
 class WallSampler : public Sampler {
  public:
-  WallSampler(Shared& shared, Call call, int calls) : shared_(shared), call_(std::move(call)), calls_(calls) {}
+  WallSampler(Shared& shared, Call call, int calls)
+      : shared_(shared), call_(std::move(call)), calls_(calls) {}
   double sample() override {
     cuda_check(cudaStreamSynchronize(shared_.stream));
     const auto start = std::chrono::steady_clock::now();

@@ -9,7 +9,8 @@
 
 namespace strictbench {
 
-/// What all CUDA samplers of a process share: events, the flush buffer, the gate. Samplers must not outlive it.
+/// What all CUDA samplers of a process share: events, the flush buffer, the gate. Samplers must not outlive
+/// it.
 class CudaTimers {
  public:
   /// `flush_bytes`: how much the cold timer overwrites before each sample, at least twice the L2.

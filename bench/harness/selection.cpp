@@ -1,14 +1,16 @@
 #include "bench/harness/selection.h"
 
 #include <regex>
+#include <sstream>
 #include <stdexcept>
 
 namespace strictbench {
 
-std::string row_name(std::string_view operator_name, std::string_view variant, std::string_view keys, Timer timer) {
+std::string row_name(std::string_view operator_name, std::string_view variant, std::string_view keys,
+                     Timer timer) {
   std::string name;
-  for (const std::string_view part : {operator_name, std::string_view("/"), variant, std::string_view("/"), keys,
-                                      std::string_view("/timer:"), name_of(timer)})
+  for (const std::string_view part : {operator_name, std::string_view("/"), variant, std::string_view("/"),
+                                      keys, std::string_view("/timer:"), name_of(timer)})
     name += part;
   return name;
 }
@@ -19,7 +21,8 @@ std::vector<Case> select_cases(const OperatorBench& bench, const std::string& fi
   const bool names_timer = filter.find("timer:") != std::string::npos;
   std::regex expression;
   try {
-    expression = std::regex(pattern.empty() || pattern == "all" ? "." : pattern, std::regex_constants::extended);
+    expression =
+        std::regex(pattern.empty() || pattern == "all" ? "." : pattern, std::regex_constants::extended);
   } catch (const std::regex_error& error) {
     throw std::invalid_argument("filter '" + filter + "' is no extended regular expression: " + error.what());
   }
@@ -38,10 +41,26 @@ std::vector<Case> select_cases(const OperatorBench& bench, const std::string& fi
                          .shape = s,
                          .timer = timer,
                          .gating = gating,
-                         .selected = found && (gating || names_timer)});
+                         .selected = found && (gating || names_timer),
+                         .delay = std::nullopt});
       }
   }
   return cases;
+}
+
+std::vector<Case> with_delays(const OperatorBench& bench, const std::vector<Case>& cases,
+                              const std::vector<double>& delays) {
+  std::vector<Case> arms;
+  for (const Case& c : cases)
+    for (const double delay : delays) {
+      std::ostringstream variant;
+      variant << c.variant << '+' << delay * 100 << '%';
+      Case arm = c;
+      arm.name = row_name(bench.name, variant.str(), bench.shapes[c.shape].keys, c.timer);
+      arm.delay = delay;
+      arms.push_back(std::move(arm));
+    }
+  return arms;
 }
 
 }  // namespace strictbench

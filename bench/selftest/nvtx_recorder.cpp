@@ -1,5 +1,5 @@
-/// A library that NVTX loads in place of a profiler (NVTX_INJECTION64_PATH) and that writes each call it sees,
-/// one a line, to the file named in NVTX_RECORD. For tests, which then need neither a GPU nor Nsight.
+/// A library that NVTX loads in place of a profiler (NVTX_INJECTION64_PATH) and that writes each call it
+/// sees, one a line, to the file named in NVTX_RECORD. For tests, which then need neither a GPU nor Nsight.
 #include <nvtx3/nvToolsExt.h>
 
 #include <cstdio>
@@ -57,10 +57,12 @@ void set(NvtxFunctionTable table, int id, Function* function) {
 }  // namespace
 
 extern "C" int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
-  const auto* const callbacks = static_cast<const NvtxExportTableCallbacks*>(get_export_table(NVTX_ETID_CALLBACKS));
+  const auto* const callbacks =
+      static_cast<const NvtxExportTableCallbacks*>(get_export_table(NVTX_ETID_CALLBACKS));
   NvtxFunctionTable table = nullptr;
   unsigned size = 0;
-  if (callbacks == nullptr || callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &size) == 0) return 0;
+  if (callbacks == nullptr || callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &size) == 0)
+    return 0;
   set(table, NVTX_CBID_CORE2_DomainCreateA, domain_create);
   set(table, NVTX_CBID_CORE2_DomainRegisterStringA, register_string);
   set(table, NVTX_CBID_CORE2_DomainRangePushEx, push);

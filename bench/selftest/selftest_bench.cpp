@@ -28,11 +28,13 @@ namespace {
 using selftest::Fault;
 
 constexpr std::size_t count = 5000;
+constexpr std::size_t run_counters = 6;  // one a fault
 const std::uint64_t key = random_key("selftest");
 
-const std::map<std::string_view, Fault> faults{
-    {"legacy", Fault::none}, {"new", Fault::none},     {"one_bit", Fault::one_bit}, {"unwritten", Fault::unwritten},
-    {"flaky", Fault::flaky}, {"late", Fault::late},    {"nan", Fault::nan}};
+const std::map<std::string_view, Fault> faults{{"legacy", Fault::none},     {"new", Fault::none},
+                                               {"one_bit", Fault::one_bit}, {"unwritten", Fault::unwritten},
+                                               {"flaky", Fault::flaky},     {"late", Fault::late},
+                                               {"nan", Fault::nan}};
 
 void run_copy(Device device, const selftest::Args& args, Stream stream) {
 #ifdef STRICTBENCH_HAS_CUDA
@@ -45,7 +47,11 @@ void run_copy(Device device, const selftest::Args& args, Stream stream) {
 class Selftest : public Problem {
  public:
   explicit Selftest(Backend& backend)
-      : backend_(backend), in_(backend, Dtype::fp32, count), out_(backend, Dtype::fp32, count), runs_(backend, 4) {
+      : backend_(backend),
+        in_(backend, Dtype::fp32, count),
+        out_(backend, Dtype::fp32, count),
+        runs_(backend, run_counters * sizeof(std::uint32_t)) {
+    backend.zero(runs_.as(), run_counters * sizeof(std::uint32_t));
     in_.fill_random(key);
     const std::uint32_t quiet_nan = 0x7fc00001u;  // the oracle's NaN is another one: any matches any
     backend.upload(in_.as<std::uint32_t>() + 3, &quiet_nan, sizeof quiet_nan);
@@ -60,23 +66,17 @@ class Selftest : public Problem {
     return whole_output(values);
   }
 
-  /// Counts a variant's runs from its first one.
-  void prepare(std::string_view variant) override {
-    if (variant == counted_) return;
-    counted_ = variant;
-    backend_.zero(runs_.as(), 4);
-  }
-
   Call call(std::string_view variant) override {
     if (variant == "throws") return [](Stream) { throw std::runtime_error("thrown by the variant"); };
     if (variant == "crash") return [](Stream) { std::abort(); };
     if (variant == "hang") return [](Stream) { std::this_thread::sleep_for(std::chrono::hours(1)); };
     const bool slow = variant == "slow";
+    const Fault fault = slow ? Fault::none : faults.at(variant);
     const selftest::Args args{.in = in_.as<std::uint32_t>(),
                               .out = out_.as<std::uint32_t>(),
                               .count = static_cast<std::int64_t>(count),
-                              .runs = runs_.as<std::uint32_t>(),
-                              .fault = slow ? Fault::none : faults.at(variant)};
+                              .runs = runs_.as<std::uint32_t>() + static_cast<int>(fault),
+                              .fault = fault};
     return [args, slow, device = backend_.device()](Stream stream) {
 #ifdef STRICTBENCH_HAS_CUDA
       if (slow && device == Device::cuda) selftest::spin_cuda(60'000'000, stream);
@@ -91,14 +91,14 @@ class Selftest : public Problem {
   Tensor in_;
   Tensor out_;
   Memory runs_;
-  std::string counted_;
 };
 
 }  // namespace
 
 OperatorBench operator_bench(Device device) {
   const bool gpu = device == Device::cuda;
-  const auto shape = [&](std::string keys, std::vector<std::string> variants, std::size_t memory = 3 * count * 4) {
+  const auto shape = [&](std::string keys, std::vector<std::string> variants,
+                         std::size_t memory = 3 * count * 4) {
     return ShapeEntry{.keys = std::move(keys),
                       .variants = std::move(variants),
                       .gating = gpu ? Timer::graph : Timer::cpu,
@@ -108,12 +108,13 @@ OperatorBench operator_bench(Device device) {
                       .memory = memory,
                       .make = [](Backend& b) { return std::make_unique<Selftest>(b); }};
   };
-  return {.name = "selftest",
-          .shapes = {shape("kind:right", {"legacy", "new"}),
-                     shape("kind:wrong", {"legacy", "one_bit", "unwritten", "flaky", "late", "nan", "new"}),
-                     shape("kind:throws", {"legacy", "throws", "new"}), shape("kind:slow", {"legacy", "slow"}),
-                     shape("kind:large", {"legacy", "new"}, std::size_t{1} << 50), shape("kind:crash", {"crash"}),
-                     shape("kind:hang", {"hang"})}};
+  return {
+      .name = "selftest",
+      .shapes = {shape("kind:right", {"legacy", "new"}),
+                 shape("kind:wrong", {"legacy", "one_bit", "unwritten", "flaky", "late", "nan", "new"}),
+                 shape("kind:throws", {"legacy", "throws", "new"}), shape("kind:slow", {"legacy", "slow"}),
+                 shape("kind:large", {"legacy", "new"}, std::size_t{1} << 50), shape("kind:crash", {"crash"}),
+                 shape("kind:hang", {"hang"})}};
 }
 
 }  // namespace strictbench

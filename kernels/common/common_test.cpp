@@ -33,7 +33,7 @@ TEST(Bf16, EveryPatternSurvivesTheRoundTrip) {
 
 TEST(Poison, IsASignallingNanThatRoundingDoesNotMake) {
   EXPECT_TRUE(std::isnan(to_float(Bf16{poison16})));
-  EXPECT_EQ(poison16 & 0x0040, 0);      // the quiet bit of bf16
+  EXPECT_EQ(poison16 & 0x0040, 0);        // the quiet bit of bf16
   EXPECT_EQ(poison32 & 0x00400000u, 0u);  // and of fp32
 }
 
@@ -62,9 +62,9 @@ TEST(Random, IsAboutNormalAndUsesAllOfTheSignificand) {
     low_bit += static_cast<int>(std::bit_cast<std::uint32_t>(x) & 1u);
   }
   EXPECT_NEAR(sum / n, 0.0, 0.01);
-  EXPECT_NEAR(std::sqrt(squares / n), 1.1547, 0.01);                 // four uniforms: sqrt(4/12) * 2
-  EXPECT_NEAR(static_cast<double>(within_one) / n, 0.683, 0.02);     // one standard deviation
-  EXPECT_NEAR(static_cast<double>(low_bit) / n, 0.5, 0.02);          // no fixed grid: order shows in sums
+  EXPECT_NEAR(std::sqrt(squares / n), 1.1547, 0.01);              // four uniforms: sqrt(4/12) * 2
+  EXPECT_NEAR(static_cast<double>(within_one) / n, 0.683, 0.02);  // one standard deviation
+  EXPECT_NEAR(static_cast<double>(low_bit) / n, 0.5, 0.02);       // no fixed grid: order shows in sums
 }
 
 TEST(RandomDistinct, GivesDifferentValuesInRange) {

@@ -21,7 +21,8 @@ std::vector<std::int64_t> random_distinct(std::uint64_t key, std::int64_t count,
   values.reserve(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) {
     const auto left = static_cast<std::uint64_t>(n - i);
-    const std::int64_t j = i + static_cast<std::int64_t>(random_below(key, static_cast<std::uint64_t>(i), left));
+    const std::int64_t j =
+        i + static_cast<std::int64_t>(random_below(key, static_cast<std::uint64_t>(i), left));
     values.push_back(at(j));
     moved[j] = at(i);
   }

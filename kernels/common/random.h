@@ -34,7 +34,9 @@ constexpr float random_normal(std::uint64_t key, std::uint64_t i) {
 }
 
 /// Element `i`, uniform in [0, n). The bias of at most n / 2^64 does not matter here.
-constexpr std::uint64_t random_below(std::uint64_t key, std::uint64_t i, std::uint64_t n) { return mix(key + i) % n; }
+constexpr std::uint64_t random_below(std::uint64_t key, std::uint64_t i, std::uint64_t n) {
+  return mix(key + i) % n;
+}
 
 /// `count` different values of [0, n), uniform, in random order. Throws std::invalid_argument if count > n.
 std::vector<std::int64_t> random_distinct(std::uint64_t key, std::int64_t count, std::int64_t n);

@@ -87,7 +87,9 @@ inline std::vector<Bf16> cancelling_rows(const char* name, std::int64_t rows, st
   std::vector<Bf16> values;
   for (std::int64_t r = 0; r < rows; ++r)
     for (std::int64_t c = 0; c < cols; ++c) {
-      const auto at = [&](std::int64_t row) { return random_normal(key, static_cast<std::uint64_t>(row * cols + c)); };
+      const auto at = [&](std::int64_t row) {
+        return random_normal(key, static_cast<std::uint64_t>(row * cols + c));
+      };
       const float large = at(rows + r / 3) * 0x1p22f;
       values.push_back(to_bf16(r % 3 == 0 ? at(r) : r % 3 == 1 ? large : -large));
     }

@@ -37,8 +37,8 @@ void validate(const Args& args);
 
 /// The definition as plain loops, whole output rows [out_first, out_last) only, so that callers may share
 /// the work among threads. x: [tokens, in], dy: [tokens, out]; dw: all of [out, in].
-void oracle(const Shape& shape, const std::vector<Bf16>& x, const std::vector<Bf16>& dy, std::int64_t out_first,
-            std::int64_t out_last, Bf16* dw);
+void oracle(const Shape& shape, const std::vector<Bf16>& x, const std::vector<Bf16>& dy,
+            std::int64_t out_first, std::int64_t out_last, Bf16* dw);
 
 void naive_recursive(const Args& args, Stream stream);      // CUDA: transpose, 16x16 blocks, recursive K-tree
 void naive_loop(const Args& args, Stream stream);           // CUDA: the same with a loop for the leaf
@@ -48,12 +48,10 @@ void cpu_tiled(const Args& args, Stream stream);            // CPU: 128x128 tile
 
 inline constexpr Variant<Args> variants[] = {
 #ifdef STRICTBENCH_HAS_CUDA
-    {"legacy", Device::cuda, naive_recursive},
-    {"legacy_loop", Device::cuda, naive_loop},
+    {"legacy", Device::cuda, naive_recursive},  {"legacy_loop", Device::cuda, naive_loop},
     {"new", Device::cuda, tiled_outer_product},
 #endif
-    {"legacy", Device::cpu, cpu_naive},
-    {"new", Device::cpu, cpu_tiled},
+    {"legacy", Device::cpu, cpu_naive},         {"new", Device::cpu, cpu_tiled},
 };
 
 }  // namespace strictbench::dw_gemm

@@ -77,8 +77,17 @@ TEST(DwGemmOracle, OrderOfTokensShowsInMostElementsOfTheTestInputs) {
 }
 
 TEST(DwGemm, EveryVariantHasTheOraclesBits) {
-  for (const Shape& shape : {Shape{1, 1, 1}, {1, 128, 128}, {2, 130, 127}, {8, 96, 200}, {15, 16, 17}, {16, 257, 5},
-                             {30, 129, 130}, {31, 70, 65}, {32, 40, 33}, {33, 20, 19}, {100, 17, 16}}) {
+  for (const Shape& shape : {Shape{1, 1, 1},
+                             {1, 128, 128},
+                             {2, 130, 127},
+                             {8, 96, 200},
+                             {15, 16, 17},
+                             {16, 257, 5},
+                             {30, 129, 130},
+                             {31, 70, 65},
+                             {32, 40, 33},
+                             {33, 20, 19},
+                             {100, 17, 16}}) {
     const auto [x, dy] = some_inputs(shape);
     const auto expected = bits(whole_oracle(shape, x, dy));
     for (const Device device : test::devices()) {
@@ -87,8 +96,9 @@ TEST(DwGemm, EveryVariantHasTheOraclesBits) {
       test::Array<Bf16> scratch(device, x.size());
       for (const auto& variant : variants) {
         if (variant.device != device) continue;
-        SCOPED_TRACE(std::string(variant.name) + " on " + test::text(device) + ", " + std::to_string(shape.tokens) +
-                     " tokens, " + std::to_string(shape.in) + " x " + std::to_string(shape.out));
+        SCOPED_TRACE(std::string(variant.name) + " on " + test::text(device) + ", " +
+                     std::to_string(shape.tokens) + " tokens, " + std::to_string(shape.in) + " x " +
+                     std::to_string(shape.out));
         test::Array<Bf16> dw(device, expected.size());
         const Args args{shape, device_x.data(), device_dy.data(), dw.data(), scratch.data()};
         const std::int64_t most = variant.name == "new"           ? tiled_tokens

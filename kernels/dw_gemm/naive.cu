@@ -18,7 +18,8 @@ namespace {
 constexpr int block_edge = 16;
 
 /// [rows, cols] -> [cols, rows]
-__global__ void transpose(const __nv_bfloat16* from, std::int64_t rows, std::int64_t cols, __nv_bfloat16* to) {
+__global__ void transpose(const __nv_bfloat16* from, std::int64_t rows, std::int64_t cols,
+                          __nv_bfloat16* to) {
   const std::int64_t c = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const std::int64_t r = std::int64_t{blockIdx.y} * blockDim.y + threadIdx.y;
   if (r < rows && c < cols) to[c * rows + r] = from[r * cols + c];
@@ -48,7 +49,8 @@ __device__ __nv_bfloat16 k_tree(const Operands& at, std::int64_t lo, std::int64_
 }
 
 template <bool recursive>
-__global__ void naive(Shape shape, const __nv_bfloat16* dy, const __nv_bfloat16* x_transposed, __nv_bfloat16* dw) {
+__global__ void naive(Shape shape, const __nv_bfloat16* dy, const __nv_bfloat16* x_transposed,
+                      __nv_bfloat16* dw) {
   const std::int64_t o = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const std::int64_t i = std::int64_t{blockIdx.y} * blockDim.y + threadIdx.y;
   if (o >= shape.out || i >= shape.in) return;
@@ -63,7 +65,8 @@ void launch(const Args& args, Stream stream) {
   const auto [tokens, in, out] = args.shape;
   const dim3 block(block_edge, block_edge);
   const auto blocks = [](std::int64_t n) { return static_cast<unsigned>(ceil_div(n, block_edge)); };
-  require(blocks(in) <= 65535 && blocks(tokens) <= 65535, "dw_gemm: shape.in and shape.tokens must fit a grid");
+  require(blocks(in) <= 65535 && blocks(tokens) <= 65535,
+          "dw_gemm: shape.in and shape.tokens must fit a grid");
   auto* const x_transposed = reinterpret_cast<__nv_bfloat16*>(args.x_transposed);
   transpose<<<dim3(blocks(in), blocks(tokens)), block, 0, stream>>>(
       reinterpret_cast<const __nv_bfloat16*>(args.x), tokens, in, x_transposed);

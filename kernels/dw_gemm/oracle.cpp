@@ -33,10 +33,11 @@ void validate(const Args& args) {
   require(args.dw != nullptr, "dw_gemm: dw must not be null");
 }
 
-void oracle(const Shape& shape, const std::vector<Bf16>& x, const std::vector<Bf16>& dy, std::int64_t out_first,
-            std::int64_t out_last, Bf16* dw) {
+void oracle(const Shape& shape, const std::vector<Bf16>& x, const std::vector<Bf16>& dy,
+            std::int64_t out_first, std::int64_t out_last, Bf16* dw) {
   for (std::int64_t o = out_first; o < out_last; ++o)
-    for (std::int64_t i = 0; i < shape.in; ++i) dw[o * shape.in + i] = k_tree(shape, x, dy, o, i, 0, shape.tokens);
+    for (std::int64_t i = 0; i < shape.in; ++i)
+      dw[o * shape.in + i] = k_tree(shape, x, dy, o, i, 0, shape.tokens);
 }
 
 }  // namespace strictbench::dw_gemm

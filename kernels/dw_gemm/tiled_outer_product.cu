@@ -55,8 +55,8 @@ void tiled_outer_product(const Args& args, Stream stream) {
   const auto blocks = [](std::int64_t n) { return static_cast<unsigned>(ceil_div(n, tile)); };
   require(blocks(args.shape.out) <= 65535, "dw_gemm: shape.out must fit a grid");
   outer_product<<<dim3(blocks(args.shape.in), blocks(args.shape.out)), threads, 0, stream>>>(
-      args.shape, reinterpret_cast<const __nv_bfloat16*>(args.x), reinterpret_cast<const __nv_bfloat16*>(args.dy),
-      reinterpret_cast<__nv_bfloat16*>(args.dw));
+      args.shape, reinterpret_cast<const __nv_bfloat16*>(args.x),
+      reinterpret_cast<const __nv_bfloat16*>(args.dy), reinterpret_cast<__nv_bfloat16*>(args.dw));
   check_launch();
 }
 

@@ -19,7 +19,8 @@ float scan_tokens(const Args& args, std::int64_t v, std::int64_t h) {
     const std::int64_t last = std::min(first + step_tokens, args.shape.tokens);
     std::array<float, static_cast<std::size_t>(step_tokens)> lane{};
     for (std::int64_t t = first; t < last; ++t)
-      if (args.ids[t] == v) lane[static_cast<std::size_t>(t - first)] = to_float(args.grad[t * args.grad_stride + h]);
+      if (args.ids[t] == v)
+        lane[static_cast<std::size_t>(t - first)] = to_float(args.grad[t * args.grad_stride + h]);
     for (std::size_t stride = lane.size() / 2; stride > 0; stride /= 2)
       for (std::size_t i = 0; i < stride; ++i) lane[i] = lane[i] + lane[i + stride];
     acc = acc + lane[0];

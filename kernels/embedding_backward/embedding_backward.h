@@ -52,7 +52,8 @@ Rows oracle(const Shape& shape, const std::vector<std::int64_t>& ids, const std:
 /// A second definition, which the grid variants follow as published: tokens are taken in steps of 64, the
 /// matching rows of a step are summed as a tree (strides 32, 16, ... 1, +0 where ids differ), and the steps'
 /// sums are added in order.
-Rows oracle_step_tree(const Shape& shape, const std::vector<std::int64_t>& ids, const std::vector<Bf16>& grad);
+Rows oracle_step_tree(const Shape& shape, const std::vector<std::int64_t>& ids,
+                      const std::vector<Bf16>& grad);
 
 /// Whether both definitions give the same bits: no id with more than two hits in its first step of 64, or
 /// more than one in any later step.
@@ -60,10 +61,12 @@ bool orders_agree(const Shape& shape, const std::vector<std::int64_t>& ids);
 
 inline constexpr std::int64_t step_tokens = 64;
 
-void vocab_grid(const Args& args, Stream stream);           // CUDA: a block per output element scans all tokens
-void sorted_segments(const Args& args, Stream stream);      // CUDA: walks runs of equal ids; unused rows untouched
-void cpu_vocab_grid(const Args& args, Stream stream);       // CPU: every output row scans all tokens
-void cpu_sorted_segments(const Args& args, Stream stream);  // CPU: walks runs of equal ids; unused rows untouched
+void vocab_grid(const Args& args, Stream stream);  // CUDA: a block per output element scans all tokens
+void sorted_segments(const Args& args,
+                     Stream stream);                   // CUDA: walks runs of equal ids; unused rows untouched
+void cpu_vocab_grid(const Args& args, Stream stream);  // CPU: every output row scans all tokens
+void cpu_sorted_segments(const Args& args,
+                         Stream stream);  // CPU: walks runs of equal ids; unused rows untouched
 
 /// Fills args.sorted. The segment variants need it before, and dweight zeroed.
 void sort_ids(const Args& args, Stream stream);      // CUDA

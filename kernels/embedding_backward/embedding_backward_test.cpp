@@ -12,7 +12,9 @@ namespace {
 
 using test::bits;
 
-std::vector<Bf16> some_grad(const Shape& shape) { return test::cancelling_rows("grad", shape.tokens, shape.hidden); }
+std::vector<Bf16> some_grad(const Shape& shape) {
+  return test::cancelling_rows("grad", shape.tokens, shape.hidden);
+}
 
 std::vector<std::uint16_t> whole(const Shape& shape, const Rows& rows) {
   std::vector<std::uint16_t> all(static_cast<std::size_t>(shape.vocab * shape.hidden), 0);  // +0
@@ -24,8 +26,8 @@ std::vector<std::uint16_t> whole(const Shape& shape, const Rows& rows) {
 }
 
 /// Every variant on every device; legacy against the step tree, the others against the ascending order.
-void expect_all_variants(const Shape& shape, const std::vector<std::int64_t>& ids, const std::vector<Bf16>& grad,
-                         std::int64_t extra_stride = 0) {
+void expect_all_variants(const Shape& shape, const std::vector<std::int64_t>& ids,
+                         const std::vector<Bf16>& grad, std::int64_t extra_stride = 0) {
   const std::int64_t stride = shape.hidden + extra_stride;
   std::vector<Bf16> spread(static_cast<std::size_t>(shape.tokens * stride), Bf16{poison16});
   for (std::int64_t t = 0; t < shape.tokens; ++t)
@@ -44,8 +46,9 @@ void expect_all_variants(const Shape& shape, const std::vector<std::int64_t>& id
     test::Array<char> workspace(device, std::vector<char>(workspace_bytes));
     for (const auto& variant : variants) {
       if (variant.device != device) continue;
-      SCOPED_TRACE(std::string(variant.name) + " on " + test::text(device) + ", " + std::to_string(shape.tokens) +
-                   " tokens, " + std::to_string(shape.vocab) + " x " + std::to_string(shape.hidden));
+      SCOPED_TRACE(std::string(variant.name) + " on " + test::text(device) + ", " +
+                   std::to_string(shape.tokens) + " tokens, " + std::to_string(shape.vocab) + " x " +
+                   std::to_string(shape.hidden));
       const bool legacy = variant.name == "legacy";
       const auto size = static_cast<std::size_t>(shape.vocab * shape.hidden);
       test::Array<Bf16> zeroed(device, std::vector<Bf16>(size));
@@ -98,11 +101,11 @@ TEST(EmbeddingBackwardOracle, OrdersAgreeOnlyWhereHitsAreFew) {
     for (const std::size_t t : at) some[t] = 5;
     return some;
   };
-  EXPECT_TRUE(orders_agree(shape, hits({3, 40})));         // two in the first step
-  EXPECT_FALSE(orders_agree(shape, hits({3, 40, 41})));    // three in the first step
-  EXPECT_TRUE(orders_agree(shape, hits({3, 70, 130})));    // one in each later step
-  EXPECT_FALSE(orders_agree(shape, hits({3, 70, 71})));    // two in a later step
-  EXPECT_TRUE(orders_agree(shape, hits({70, 71, 130})));   // its own first step is the second
+  EXPECT_TRUE(orders_agree(shape, hits({3, 40})));        // two in the first step
+  EXPECT_FALSE(orders_agree(shape, hits({3, 40, 41})));   // three in the first step
+  EXPECT_TRUE(orders_agree(shape, hits({3, 70, 130})));   // one in each later step
+  EXPECT_FALSE(orders_agree(shape, hits({3, 70, 71})));   // two in a later step
+  EXPECT_TRUE(orders_agree(shape, hits({70, 71, 130})));  // its own first step is the second
   EXPECT_FALSE(orders_agree(shape, ids));
 }
 
@@ -111,13 +114,15 @@ TEST(EmbeddingBackwardOracle, TheTwoOrdersDifferOnRepeatedIdsAndAgreeOnDistinctO
   const auto grad = some_grad(shape);
   const auto distinct = random_distinct(random_key("ids"), shape.tokens, shape.vocab);
   EXPECT_TRUE(orders_agree(shape, distinct));
-  EXPECT_EQ(whole(shape, oracle(shape, distinct, grad)), whole(shape, oracle_step_tree(shape, distinct, grad)));
+  EXPECT_EQ(whole(shape, oracle(shape, distinct, grad)),
+            whole(shape, oracle_step_tree(shape, distinct, grad)));
   const std::vector<std::int64_t> equal(300, 1);
   EXPECT_NE(whole(shape, oracle(shape, equal, grad)), whole(shape, oracle_step_tree(shape, equal, grad)));
 }
 
 TEST(EmbeddingBackward, EveryVariantHasItsOraclesBits) {
-  for (const Shape& shape : {Shape{1, 1, 1}, {8, 50, 64}, {63, 20, 127}, {64, 5, 128}, {65, 300, 129}, {200, 7, 33}}) {
+  for (const Shape& shape :
+       {Shape{1, 1, 1}, {8, 50, 64}, {63, 20, 127}, {64, 5, 128}, {65, 300, 129}, {200, 7, 33}}) {
     const auto grad = some_grad(shape);
     const auto key = random_key("any ids");
     std::vector<std::int64_t> any;

@@ -33,14 +33,16 @@ void validate(const Args& args) {
   require(args.grad_stride >= hidden, "embedding_backward: grad_stride must be at least shape.hidden");
   require(args.ids != nullptr || tokens == 0, "embedding_backward: ids must not be null");
   require(args.grad != nullptr || tokens == 0 || hidden == 0, "embedding_backward: grad must not be null");
-  require(args.dweight != nullptr || vocab == 0 || hidden == 0, "embedding_backward: dweight must not be null");
+  require(args.dweight != nullptr || vocab == 0 || hidden == 0,
+          "embedding_backward: dweight must not be null");
 }
 
 void validate_ids(const Shape& shape, const std::vector<std::int64_t>& ids) {
   for (std::size_t t = 0; t < ids.size(); ++t)
     if (!in_range(shape, ids[t]))
-      throw std::invalid_argument("embedding_backward: ids[" + std::to_string(t) + "] is " + std::to_string(ids[t]) +
-                                  ", outside [0, " + std::to_string(shape.vocab) + ")");
+      throw std::invalid_argument("embedding_backward: ids[" + std::to_string(t) + "] is " +
+                                  std::to_string(ids[t]) + ", outside [0, " + std::to_string(shape.vocab) +
+                                  ")");
 }
 
 Rows oracle(const Shape& shape, const std::vector<std::int64_t>& ids, const std::vector<Bf16>& grad) {
@@ -54,7 +56,8 @@ Rows oracle(const Shape& shape, const std::vector<std::int64_t>& ids, const std:
   return rounded(sums);
 }
 
-Rows oracle_step_tree(const Shape& shape, const std::vector<std::int64_t>& ids, const std::vector<Bf16>& grad) {
+Rows oracle_step_tree(const Shape& shape, const std::vector<std::int64_t>& ids,
+                      const std::vector<Bf16>& grad) {
   const auto hidden = static_cast<std::size_t>(shape.hidden);
   constexpr auto step = static_cast<std::size_t>(step_tokens);
   Accumulators sums;

@@ -17,8 +17,8 @@ namespace {
 constexpr int threads = 128;
 
 __global__ void __launch_bounds__(threads)
-    walk_runs(Shape shape, const std::int64_t* sorted_ids, const std::int64_t* positions, const __nv_bfloat16* grad,
-              std::int64_t grad_stride, __nv_bfloat16* dweight) {
+    walk_runs(Shape shape, const std::int64_t* sorted_ids, const std::int64_t* positions,
+              const __nv_bfloat16* grad, std::int64_t grad_stride, __nv_bfloat16* dweight) {
   const std::int64_t first = blockIdx.x;
   const std::int64_t h = std::int64_t{blockIdx.y} * threads + threadIdx.x;
   const std::int64_t id = sorted_ids[first];
@@ -37,7 +37,8 @@ __global__ void count_up(std::int64_t* to, std::int64_t n) {
 
 /// The workspace holds the unsorted positions first, then CUB's own space.
 std::size_t positions_bytes(std::int64_t tokens) {
-  return static_cast<std::size_t>(ceil_div(tokens * static_cast<std::int64_t>(sizeof(std::int64_t)), 256) * 256);
+  return static_cast<std::size_t>(ceil_div(tokens * static_cast<std::int64_t>(sizeof(std::int64_t)), 256) *
+                                  256);
 }
 
 std::size_t cub_bytes(std::int64_t tokens) {
@@ -65,8 +66,8 @@ void sort_ids(const Args& args, Stream stream) {
   count_up<<<static_cast<unsigned>(ceil_div(tokens, 256)), 256, 0, stream>>>(counted, tokens);
   check_launch();
   void* const space = static_cast<char*>(sorted.workspace) + positions_bytes(tokens);
-  cuda_check(cub::DeviceRadixSort::SortPairs(space, bytes, args.ids, sorted.ids, counted, sorted.positions, tokens, 0,
-                                             static_cast<int>(8 * sizeof(std::int64_t)), stream));
+  cuda_check(cub::DeviceRadixSort::SortPairs(space, bytes, args.ids, sorted.ids, counted, sorted.positions,
+                                             tokens, 0, static_cast<int>(8 * sizeof(std::int64_t)), stream));
 }
 
 void sorted_segments(const Args& args, Stream stream) {
@@ -76,9 +77,9 @@ void sorted_segments(const Args& args, Stream stream) {
   require(args.sorted.ids != nullptr && args.sorted.positions != nullptr,
           "embedding_backward: the segment variants need sorted.ids and sorted.positions");
   const dim3 grid(static_cast<unsigned>(tokens), static_cast<unsigned>(ceil_div(hidden, threads)));
-  walk_runs<<<grid, threads, 0, stream>>>(
-      args.shape, args.sorted.ids, args.sorted.positions, reinterpret_cast<const __nv_bfloat16*>(args.grad),
-      args.grad_stride, reinterpret_cast<__nv_bfloat16*>(args.dweight));
+  walk_runs<<<grid, threads, 0, stream>>>(args.shape, args.sorted.ids, args.sorted.positions,
+                                          reinterpret_cast<const __nv_bfloat16*>(args.grad), args.grad_stride,
+                                          reinterpret_cast<__nv_bfloat16*>(args.dweight));
   check_launch();
 }
 

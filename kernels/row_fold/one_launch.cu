@@ -9,8 +9,8 @@
 namespace strictbench::row_fold {
 namespace {
 
-__global__ void fold_columns(const float* rows, std::int64_t row_count, std::int64_t cols, std::int64_t stride,
-                             float* out) {
+__global__ void fold_columns(const float* rows, std::int64_t row_count, std::int64_t cols,
+                             std::int64_t stride, float* out) {
   const std::int64_t c = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (c >= cols) return;
   float acc = 0.0f;

@@ -22,18 +22,19 @@ std::vector<float> random_rows(const Shape& shape) {
 }
 
 /// Every variant on every device against `expected`; any NaN matches any NaN. `stride` spreads the rows out.
-void expect_all_variants(const Shape& shape, const std::vector<float>& rows, const std::vector<float>& expected,
-                         std::int64_t stride = 0) {
+void expect_all_variants(const Shape& shape, const std::vector<float>& rows,
+                         const std::vector<float>& expected, std::int64_t stride = 0) {
   stride = std::max(stride, shape.cols);
-  std::vector<float> spread(static_cast<std::size_t>(shape.rows * stride), std::numeric_limits<float>::quiet_NaN());
+  std::vector<float> spread(static_cast<std::size_t>(shape.rows * stride),
+                            std::numeric_limits<float>::quiet_NaN());
   for (std::int64_t r = 0; r < shape.rows; ++r)
     std::copy_n(rows.begin() + r * shape.cols, shape.cols, spread.begin() + r * stride);
   for (const Device device : test::devices()) {
     test::Array<float> in(device, spread);
     for (const auto& variant : variants) {
       if (variant.device != device) continue;
-      SCOPED_TRACE(std::string(variant.name) + " on " + test::text(device) + ", " + std::to_string(shape.rows) + " x " +
-                   std::to_string(shape.cols));
+      SCOPED_TRACE(std::string(variant.name) + " on " + test::text(device) + ", " +
+                   std::to_string(shape.rows) + " x " + std::to_string(shape.cols));
       test::Array<float> out(device, static_cast<std::size_t>(shape.cols));
       variant.launch({.shape = shape, .rows = in.data(), .row_stride = stride, .out = out.data()}, nullptr);
       const std::vector<float>& got = out.values();
