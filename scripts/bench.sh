@@ -60,7 +60,7 @@ fi
 
 # measure: runs, and sets `result`. The run ends with this script, whatever ends it.
 measure() {
-  local with_parent=() before code=0
+  local with_parent=() before after code=0
   if has setpriv; then
     with_parent=(setpriv --pdeathsig TERM --)
   fi
@@ -68,7 +68,8 @@ measure() {
   before=$(ls results)
   "${with_parent[@]}" "$strictbench" run "${run_options[@]}" || code=$?
   if [[ -z $result ]]; then
-    result=$(comm -13 <(sort <<<"$before") <(find results -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort) | tail -n 1)
+    after=$(ls results)
+    result=$(comm -13 <(sort <<<"$before") <(sort <<<"$after") | tail -n 1)
     result=${result:+results/$result}
   fi
   return "$code"
@@ -96,7 +97,8 @@ import json, re, sys
 run = json.load(open(sys.argv[1], encoding="utf-8"))
 name = run.get("gpu_name") or run["machine"]["before"].get("cpu_model", "cpu")
 words = re.findall("[a-z0-9][a-z0-9.]*", name.lower())
-print("-".join(word for word in words if word != "nvidia"), run["options"].get("filter", ""), sep="\n")' "$result/run.json")
+print("-".join(word for word in words if word != "nvidia"))
+print(run["options"].get("filter", ""))' "$result/run.json")
 device=${recorded[0]} filter=${recorded[1]-}
 
 baselines=()

@@ -102,7 +102,8 @@ class Reading(unittest.TestCase):
 
     def test_aggregates_count_only_where_they_stand_alone(self) -> None:
         def aggregate(kind: str, time: float) -> dict:
-            return {**row(NEW, time), "name": f"{NEW}/manual_time_{kind}", "run_type": "aggregate", "aggregate_name": kind}
+            return {**row(NEW, time), "name": f"{NEW}/manual_time_{kind}", "run_type": "aggregate",
+                    "aggregate_name": kind}
 
         alone = [aggregate("mean", 900), aggregate("median", 100), aggregate("stddev", 7), aggregate("BigO", 1)]
         self.assertEqual(self.read_one(*alone)["new"].time(), 100e-6)

@@ -157,7 +157,8 @@ def ticks(low: float, high: float) -> list[float]:
     elif high / low > 6:
         steps = [decade * step for decade in decades for step in (1, 2, 5)]
     else:
-        steps = [decade * step for decade in decades for step in (0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 2.5, 3, 4, 5)]
+        close = (0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 2.5, 3, 4, 5)
+        steps = [decade * step for decade in decades for step in close]
     return [step for step in dict.fromkeys(steps) if low <= step <= high]
 
 
@@ -175,6 +176,20 @@ def why_no_speedup(variants: dict[str, Measured], variant: str) -> tuple[str, st
     if legacy.status() != "ok":
         return f"no time of legacy: {legacy.status()}", ALARM if legacy.status() in ("wrong", "failed") else MUTED
     return "no process measured both", MUTED
+
+
+def column_head(variant: str) -> str:
+    """Head of a time column; the dot is the one that marks the variant in the plot."""
+    return plain(variant, 16) if variant == "legacy" else f"● {plain(variant, 16)}"
+
+
+def column_edges(panel: Panel, left: float) -> list[float]:
+    """Right edges of the time columns, in inches, each as wide as its head needs."""
+    edges, x = [], left + PLOT_WIDTH + 0.1
+    for variant in panel.variants:
+        x += max(COLUMN_WIDTH, text_width(column_head(variant), 11, "bold") + 0.22)
+        edges.append(x)
+    return edges
 
 
 def time_cell(measured: Optional[Measured]) -> tuple[str, str]:
@@ -243,7 +258,7 @@ def draw_panel(axes: Axes, panel: Panel, columns: list[float]) -> None:
     axes.spines["bottom"].set_color(FAINT)
 
 
-def draw_panel_head(figure: Figure, panel: Panel, left: float, top: float, column_edges: list[float]) -> None:
+def draw_panel_head(figure: Figure, panel: Panel, top: float, edges: list[float]) -> None:
     """Operator, what its cases share, and the heads of the time columns. Positions in inches from top left."""
     width, height = figure.get_size_inches()
 
@@ -253,14 +268,8 @@ def draw_panel_head(figure: Figure, panel: Panel, left: float, top: float, colum
     put(MARGIN, top + 0.27, plain(panel.operator), fontsize=14, fontweight="bold")
     shared_x = MARGIN + text_width(plain(panel.operator), 14, "bold") + 0.2
     put(shared_x, top + 0.27, plain(panel.shared, 100), color=MUTED)
-    for x, variant in zip(column_edges, panel.variants):
-        put(x, top + 0.54, plain(variant, 12), ha="right", fontweight="bold",
-            color=colour(variant, panel.others()))
-    x = left + PLOT_WIDTH
-    for variant in reversed(panel.others()):
-        text = f"● legacy / {plain(variant, 12)}"
-        put(x, top + 0.54, text, color=colour(variant, panel.others()), fontweight="bold", ha="right")
-        x -= text_width(text, 11, "bold") + 0.2
+    for x, variant in zip(edges, panel.variants):  # the heads are the legend too
+        put(x, top + 0.54, column_head(variant), ha="right", fontweight="bold", color=colour(variant, panel.others()))
 
 
 def joined(values: list[str], missing: str) -> str:
@@ -276,8 +285,8 @@ def headline(results: Results) -> list[str]:
     dirty = any(str(context.get("git_dirty", "")).lower() in ("true", "1") for context in results.contexts)
     timers = list(dict.fromkeys(value for case in results.cases for key, value in case.shape if key == "timer"))
     processes = f"{results.processes} process" + ("es" if results.processes != 1 else "")
-    first = [device, dates[0] if dates else "date not recorded",
-             f"commit {joined(commits, '')}{' with local changes' if dirty else ''}" if commits else "commit not recorded"]
+    commit = f"commit {joined(commits, '')}" if commits else "commit not recorded"
+    first = [device, dates[0] if dates else "date not recorded", commit + (" with local changes" if dirty else "")]
     second = [f"timer {plain(', '.join(timers), 90) or 'not named'}", f"{processes} an operator"]
     if results.unfinished:
         second.append(f"run {results.unfinished}, not complete")
@@ -287,8 +296,10 @@ def headline(results: Results) -> list[str]:
 
 
 def footnotes(results: Results) -> list[str]:
-    dots = "Dot: legacy time / variant time within one process, median over processes; black line: least to greatest process."
-    right = "Right of the line at 1× is faster than legacy. Log scale, each panel its own. Times: median over processes."
+    dots = ("Dot: legacy time / variant time within one process, median over processes; "
+            "black line: least to greatest process.")
+    right = ("Right of the line at 1× is faster than legacy. Log scale, each panel its own. "
+             "Times: median over processes.")
     if results.unnamed:
         right += f" {results.unnamed} rows without operator and variant in their name are left out."
     return [dots, right]
@@ -299,8 +310,8 @@ def draw(results: Results) -> Figure:
     panels = panels_of(results)
     labels = max((text_width(label, 11) for panel in panels for label, _ in panel.cases), default=1.0)
     left = MARGIN + max(1.4, labels) + 0.12
-    columns = max(len(panel.variants) for panel in panels)
-    width = left + PLOT_WIDTH + 0.1 + columns * COLUMN_WIDTH + MARGIN
+    edges = {panel.operator: column_edges(panel, left) for panel in panels}
+    width = max(right[-1] for right in edges.values()) + MARGIN
     height = HEADER + sum(panel.height() for panel in panels) + FOOTER
     figure = Figure(figsize=(width, height), facecolor="white")
 
@@ -310,11 +321,10 @@ def draw(results: Results) -> Figure:
 
     top = HEADER
     for panel in panels:
-        edges = [left + PLOT_WIDTH + 0.1 + (index + 1) * COLUMN_WIDTH for index in range(len(panel.variants))]
-        draw_panel_head(figure, panel, left, top, edges)
+        draw_panel_head(figure, panel, top, edges[panel.operator])
         bottom = height - top - TITLE - panel.plot_height()
         axes = figure.add_axes((left / width, bottom / height, PLOT_WIDTH / width, panel.plot_height() / height))
-        draw_panel(axes, panel, [(edge - left) / PLOT_WIDTH for edge in edges])
+        draw_panel(axes, panel, [(edge - left) / PLOT_WIDTH for edge in edges[panel.operator]])
         top += panel.height()
 
     for index, text in enumerate(footnotes(results)):
@@ -340,7 +350,8 @@ def save(figure: Figure, folder: Path) -> list[Path]:
 
 def main(arguments: Optional[list[str]] = None) -> int:
     parser = argparse.ArgumentParser(prog="speedup.py", description="Draws the speedup over legacy, case by case.")
-    parser.add_argument("result", type=Path, metavar="RESULT", help="a result folder, or one Google Benchmark JSON file")
+    parser.add_argument("result", type=Path, metavar="RESULT",
+                        help="a result folder, or one Google Benchmark JSON file")
     parser.add_argument("--out", type=Path, metavar="DIR",
                         help="where speedup.png and speedup.svg go (default: the result folder)")
     options = parser.parse_args(arguments)

@@ -47,7 +47,7 @@ class Picture(unittest.TestCase):
                 row(FOLD.format("legacy", 16384), 109794.4 * drift), row(FOLD.format("new", 16384), 2517.8 * drift)])
         texts = self.texts()
         for text in ("Speedup over legacy", "legacy = 1", "row_fold", "cols 128 · dtype fp32 · timer wall", "rows 64",
-                     "rows 16384", "38.5×", "43.6×", "469 us", "12.2 us", "115 ms", "2.64 ms", "● legacy / new"):
+                     "rows 16384", "38.5×", "43.6×", "469 us", "12.2 us", "115 ms", "2.64 ms", "legacy", "● new"):
             self.assertEqual(texts.count(text), 1, text)
 
     def test_where_and_when(self) -> None:
@@ -69,12 +69,13 @@ class Picture(unittest.TestCase):
 
     def test_wrong_failed_and_skipped_are_never_a_time(self) -> None:
         write(self.folder, 0, [
-            row(FOLD.format("legacy", 1), 123.4), error(FOLD.format("new", 1), "check failed: 3 of 128 elements differ"),
+            row(FOLD.format("legacy", 1), 123.4),
+            error(FOLD.format("new", 1), "check failed: 3 of 128 elements differ"),
             error(FOLD.format("legacy", 2), "CUDA error: out of memory"), row(FOLD.format("new", 2), 56.7),
             row(FOLD.format("legacy", 4), 234.6), skipped(FOLD.format("new", 4), "needs 3.7 GB")])
         texts = self.texts()
-        for text in ("wrong: check failed: 3 of 128 elements differ", "no time of legacy: failed", "skipped: needs 3.7 GB",
-                     "123 us", "56.7 us", "235 us", "wrong", "failed", "skipped"):
+        for text in ("wrong: check failed: 3 of 128 elements differ", "no time of legacy: failed",
+                     "skipped: needs 3.7 GB", "123 us", "56.7 us", "235 us", "wrong", "failed", "skipped"):
             self.assertEqual(texts.count(text), 1, text)
         speedups = [text for text in texts if text.endswith("×") and len(text.strip("×").replace(".", "")) == 3]
         self.assertEqual(speedups, [])
@@ -97,7 +98,7 @@ class Picture(unittest.TestCase):
                                row(FOLD.format("tuned", 1), 50), row(FOLD.format("legacy", 2), 800),
                                row(FOLD.format("new", 2), 100)])
         texts = self.texts()
-        for text in ("4.00×", "8.00×", "● legacy / tuned", "not measured", "–"):
+        for text in ("4.00×", "8.00×", "● tuned", "not measured", "–"):
             self.assertGreaterEqual(texts.count(text), 1, text)
 
     def test_slower_than_legacy(self) -> None:
@@ -115,7 +116,8 @@ class Picture(unittest.TestCase):
         self.assertEqual(texts.count("legacy = 1"), 2)
 
     def test_markup_is_text(self) -> None:
-        for name in (r"$\frac{1}{0}$", '<script>"&amp;</script>', "`x`|y", "ü漢", "a\nb\x01\x1b[31m", "\ud800", "${", "_^{"):
+        for name in (r"$\frac{1}{0}$", '<script>"&amp;</script>', "`x`|y", "ü漢", "a\nb\x01\x1b[31m", "\ud800", "${",
+                     "_^{"):
             with self.subTest(name):
                 write(self.folder, 0, [row(f"row_fold/legacy/tag:{name.replace('/', '')}/rows:1", 40),
                                        row(f"row_fold/new/tag:{name.replace('/', '')}/rows:1", 10)])
@@ -171,8 +173,8 @@ class Words(unittest.TestCase):
             self.assertEqual(speedup.time_text(seconds), text)
 
     def test_speedups(self) -> None:
-        for ratio, text in ((1.0, "1.00×"), (0.9534, "0.953×"), (38.54, "38.5×"), (771.5, "772×"), (16161.8, "16,200×"),
-                            (9.999, "10.0×"), (99.96, "100×")):
+        for ratio, text in ((1.0, "1.00×"), (0.9534, "0.953×"), (38.54, "38.5×"), (771.5, "772×"),
+                            (16161.8, "16,200×"), (9.999, "10.0×"), (99.96, "100×")):
             self.assertEqual(speedup.speedup_text(ratio), text)
 
     def test_ticks_are_few_and_hold_the_one(self) -> None:

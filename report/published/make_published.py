@@ -68,7 +68,8 @@ def case_rows(family: Family) -> Iterator[Row]:
 def kernel_rows(family: Family) -> Iterator[Row]:
     """Summed kernel times. They cover two token counts at once, so they get names no measured row can have."""
     for source in family["rows"]:
-        kept = {"launches": "launches", "published_speedup": "speedup", "published_reduction_percent": "reduction_percent"}
+        kept = {"launches": "launches", "published_speedup": "speedup",
+                "published_reduction_percent": "reduction_percent"}
         counters = {ours: source[theirs] for ours, theirs in kept.items() if theirs in source}
         for variant, field in KERNEL_TIMES[source["kernel"]]:
             yield benchmark_row(f"{family['op']}/{variant}", family, source[field], counters)
