@@ -125,9 +125,9 @@ class Measurer::Shape {
   void plan(const Case& c, Measured& result, double seconds) {
     Planned& planned = planned_[&c];
     if (seconds < short_call_seconds) result.placements = std::max(1, affordable_placements());
-    const double seconds_per_round = seconds * result.placements;
-    result.calls = calls_per_sample(c.timer, seconds_per_round);
-    planned.samples = samples_per_process(seconds_per_round * result.calls, all_.options_.samples);
+    result.calls = calls_per_sample(c.timer, seconds);
+    planned.samples =
+        samples_per_process(seconds * result.calls * result.placements, all_.options_.samples);
     for (int p = 0; p < result.placements; ++p)
       planned.samplers.push_back(sampler(static_cast<std::size_t>(p), c, result, result.calls));
     for (std::size_t p = 1; p < planned.samplers.size() && result.error.empty(); ++p)

@@ -122,6 +122,9 @@ RunRecord fresh_record(RunArguments arguments, StopSignals& signals) {
   std::vector<Executable> executables = find_executables(
       record.options.executables, {arguments.options.filter, arguments.options.device}, signals);
   require_selected(executables, arguments.options.filter);
+  for (const Executable& executable : executables)  // a comparison tells them from cases that are gone
+    for (const Case& one : executable.cases)
+      if (!one.selected) record.not_selected.push_back(one.name);
   std::erase_if(executables, [](const Executable& one) { return one.selected_names().empty(); });
   if (!arguments.options.allow_debug) require_release(executables);
 

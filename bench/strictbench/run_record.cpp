@@ -1,5 +1,6 @@
 #include "bench/strictbench/run_record.h"
 
+#include <limits>
 #include <system_error>
 
 #include "bench/strictbench/files.h"
@@ -30,6 +31,7 @@ constexpr int format_version = 1;
 
 Json to_json(const RunOptions& options) {
   Json json{{"processes", options.processes},
+            {"most_processes", options.most_processes},
             {"budget", options.budget_seconds},
             {"timeout", options.timeout_seconds},
             {"allow_debug", options.allow_debug},
@@ -44,6 +46,7 @@ RunOptions options_from(const Json& json) {
   options.filter = json.value("filter", "");
   options.device = json.value("device", "");
   json.at("processes").get_to(options.processes);
+  options.most_processes = json.value("most_processes", options.processes);
   json.at("budget").get_to(options.budget_seconds);
   json.at("timeout").get_to(options.timeout_seconds);
   json.at("allow_debug").get_to(options.allow_debug);
@@ -87,6 +90,26 @@ ProcessRecord process_from(const Json& json) {
   return process;
 }
 
+Json to_json(const EvidenceRecord& evidence) {
+  Json json{{"stopped_early", evidence.stopped_early}, {"wide", Json::array()}};
+  for (const CaseWidth& wide : evidence.wide) {
+    // An infinite width becomes null: nothing is known.
+    json["wide"].push_back({{"case", wide.name}, {"half_width", wide.half_width}});
+  }
+  return json;
+}
+
+EvidenceRecord evidence_from(const Json& json) {
+  EvidenceRecord evidence;
+  json.at("stopped_early").get_to(evidence.stopped_early);
+  for (const Json& wide : json.at("wide")) {
+    const Json& width = wide.at("half_width");
+    evidence.wide.push_back({wide.at("case").get<std::string>(),
+                             width.is_null() ? std::numeric_limits<double>::infinity() : width.get<double>()});
+  }
+  return evidence;
+}
+
 Json to_json(const RunRecord& record) {
   Json json{{"format", format_version},
             {"status", record.status},
@@ -109,6 +132,8 @@ Json to_json(const RunRecord& record) {
   json["machine"] = {{"before", record.machine_before}};
   if (!record.machine_after.is_null()) json["machine"]["after"] = record.machine_after;
   json["notes"] = record.notes;
+  if (record.evidence) json["evidence"] = to_json(*record.evidence);
+  json["not_selected"] = record.not_selected;
   json["processes"] = Json::array();
   for (const ProcessRecord& process : record.processes) json["processes"].push_back(to_json(process));
   return json;
@@ -134,6 +159,8 @@ RunRecord record_from(const Json& json) {
   }
   record.machine_before = json.at("machine").at("before");
   json.at("notes").get_to(record.notes);
+  if (json.contains("evidence")) record.evidence = evidence_from(json["evidence"]);
+  record.not_selected = json.value("not_selected", std::vector<std::string>{});
   for (const Json& process : json.at("processes")) {
     record.processes.push_back(process_from(process));
     if (!record.executables.contains(record.processes.back().operator_name)) {

@@ -16,11 +16,15 @@ namespace strictbench::runner {
 struct RunOptions {
   std::string filter;  ///< empty: none
   std::string device;  ///< cpu, cuda or an index; empty: each executable's default
-  int processes = 0;   ///< 0: five on a GPU, three on the CPU
+  int processes = 0;       ///< of each case, at least; 0: not decided yet
+  int most_processes = 0;  ///< of a case whose interval stays wide; the same as `processes` where N was asked
   double budget_seconds = 600;
   double timeout_seconds = 600;
   bool allow_debug = false;
   std::string executables;  ///< the folder of the executables
+
+  /// Whether the evidence decides how many processes a case gets.
+  bool adaptive() const { return most_processes > processes; }
 };
 
 enum class ProcessStatus { pending, running, ok, failed, crashed, timed_out };
@@ -47,6 +51,18 @@ struct MeasuredExecutable {
   std::string gpu_name;
 };
 
+/// A case and half of the interval that a comparison of two sides like it would have, as a logarithm.
+struct CaseWidth {
+  std::string name;
+  double half_width = 0;  ///< infinite: too little is known
+};
+
+/// Where an adaptive run stands.
+struct EvidenceRecord {
+  std::size_t stopped_early = 0;  ///< cases narrow enough before the most processes were spent
+  std::vector<CaseWidth> wide;    ///< cases that are not, the widest first
+};
+
 struct RunRecord {
   std::vector<std::string> command;
   RunOptions options;
@@ -62,7 +78,9 @@ struct RunRecord {
   RunStatus status = RunStatus::running;
   int runner_pid = 0;
   std::vector<std::string> notes;
-  std::vector<ProcessRecord> processes;  ///< in the order in which they are started
+  std::optional<EvidenceRecord> evidence;  ///< of an adaptive run that was not interrupted
+  std::vector<std::string> not_selected;  ///< cases that exist and were not asked for
+  std::vector<ProcessRecord> processes;   ///< in the order in which they are started
 };
 
 /// Writes DIR/run.json whole. Throws std::system_error that names the file.
