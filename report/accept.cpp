@@ -20,24 +20,37 @@ constexpr std::array<const char*, 7> needed_keys{"date",     "git_commit", "git_
                                                  "compiler", "boot_id",    "binary_sha256"};
 constexpr std::array<const char*, 3> needed_gpu_keys{"gpu_uuid", "driver_version", "cuda_version"};
 
-void object_to_source(const Source& source, std::vector<std::string>& found) {
-  const auto missing = [&](const char* key) {
-    if (!stated(source.context, key).empty()) return;
-    found.push_back(source.path + ": its context has no " + key + "; measure with strictbench run");
+/// "a.json" or "a.json and 5 more", for the sources that `matches`; empty where none does.
+template <typename Matches>
+std::string sources_where(const Side& side, const Matches& matches) {
+  std::string first;
+  std::size_t count = 0;
+  for (const Source& source : side.sources) {
+    if (!matches(source.context)) continue;
+    if (count++ == 0) first = source.path;
+  }
+  return count < 2 ? first : first + " and " + std::to_string(count - 1) + " more";
+}
+
+void object_to_sources(const Side& side, std::vector<std::string>& found) {
+  const auto object = [&](const std::string& why, const auto& matches) {
+    const std::string who = sources_where(side, matches);
+    if (!who.empty()) found.push_back(who + ": " + why);
   };
-  for (const char* key : needed_keys) missing(key);
-  if (!stated(source.context, "gpu_name").empty()) {
-    for (const char* key : needed_gpu_keys) missing(key);
-  }
-  if (is_true(stated(source.context, "git_dirty"))) {
-    found.push_back(source.path + ": built from a tree with uncommitted changes; commit them and run again");
-  }
-  if (stated(source.context, "build_type") == "debug") {
-    found.push_back(source.path + ": a debug build; measure a release build");
-  }
-  if (stated(source.context, "provenance") == "published") {
-    found.push_back(source.path + ": figures published by others, not measured here");
-  }
+  const auto needs = [&](const char* key, bool of_gpus) {
+    object(std::string("no ") + key + " in the context; measure with strictbench run",
+           [&](const Context& context) {
+             return stated(context, key).empty() && (!of_gpus || !stated(context, "gpu_name").empty());
+           });
+  };
+  for (const char* key : needed_keys) needs(key, false);
+  for (const char* key : needed_gpu_keys) needs(key, true);
+  object("built from a tree with uncommitted changes; commit them and run again",
+         [](const Context& context) { return is_true(stated(context, "git_dirty")); });
+  object("a debug build; measure a release build",
+         [](const Context& context) { return stated(context, "build_type") == "debug"; });
+  object("figures published by others, not measured here",
+         [](const Context& context) { return stated(context, "provenance") == "published"; });
 }
 
 /// The spread between processes of one session, over all of the row's sessions; 0 where nothing is known.
@@ -89,7 +102,7 @@ std::vector<std::string> objections(const Side& side) {
   for (const RunRecord& run : side.runs) {
     if (run.status != "complete") found.push_back(run.folder + ": the run is not complete; resume it first");
   }
-  for (const Source& source : side.sources) object_to_source(source, found);
+  object_to_sources(side, found);
   object_to_commits(side, found);
   if (only_device(side).empty()) found.push_back("the files do not name one device, the same in all");
   bool any = false;

@@ -79,8 +79,14 @@ TEST(Objections, MissingProvenance) {
     Json context = good_context();
     context.erase(key);
     std::vector<Json> files = quiet(100, context);
-    EXPECT_TRUE(holds(objections_to(files), "has no " + key)) << key;
+    EXPECT_TRUE(holds(objections_to(files), "no " + key + " in the context")) << key;
   }
+}
+
+TEST(Objections, AreMadeOncePerReason) {
+  const std::string text = objections_to(quiet(1, good_context({{"git_dirty", "true"}})));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+  EXPECT_TRUE(holds(text, "0.json and 5 more: built from")) << text;
 }
 
 TEST(Objections, BuildsThatAreNoRelease) {

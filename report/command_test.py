@@ -90,7 +90,7 @@ class Compare(Commands):
         for arguments, word in (
             (("--threshold", "0"), "--threshold"), (("--threshold", "-1"), "--threshold"),
             (("--threshold", "nan"), "--threshold"), (("--threshold", "inf"), "--threshold"),
-            (("--threshold", "wide"), "--threshold"), (("--alpha", "0"), "--alpha"), (("--alpha", "1"), "--alpha"),
+            (("--threshold", "wide"), "--threshold"), (("--alpha", "0"), "--alpha"), (("--alpha", "1e-300"), "--alpha"), (("--alpha", "1"), "--alpha"),
             (("--metric", "no_such"), "no_such"), (("--metric", ""), "--metric"), (("--format", "yaml"), "yaml"),
             (("--no-such-option",), "--no-such-option"), (("--output", "."), "it is a folder"),
             (("--output", "no/such/folder"), "cannot be written"),

@@ -119,6 +119,7 @@ class Comparer {
     sample.group = groups_.try_emplace(std::string(timer_of(b.name)), groups_.size()).first->second;
     sample.baseline = sample_of(b, sign, before);
     sample.contender = sample_of(c, sign, after);
+    sample.resolution = std::max(resolution_of(b), resolution_of(c));
     sample.across_sessions = before.size() > 1 || after.size() > 1 ||
                              known_to_differ(baseline_.sessions[before[0]], contender_.sessions[after[0]]);
     return sample;
@@ -243,62 +244,6 @@ void refuse_hopeless(const Side& baseline, const Side& contender, const CompareO
 }
 
 }  // namespace
-
-std::string_view name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::wrong:
-      return "wrong";
-    case Verdict::failed:
-      return "failed";
-    case Verdict::missing:
-      return "missing";
-    case Verdict::slower:
-      return "slower";
-    case Verdict::incomparable:
-      return "incomparable";
-    case Verdict::inconclusive:
-      return "inconclusive";
-    case Verdict::faster:
-      return "faster";
-    case Verdict::added:
-      return "new";
-    case Verdict::same:
-      return "same";
-    case Verdict::skipped:
-      return "skipped";
-  }
-  return "";
-}
-
-int exit_code_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::wrong:
-    case Verdict::failed:
-    case Verdict::missing:
-    case Verdict::slower:
-      return 1;
-    case Verdict::incomparable:
-    case Verdict::inconclusive:
-      return 3;
-    default:
-      return 0;
-  }
-}
-
-int Comparison::exit_code() const {
-  int code = 0;
-  for (const Verdict verdict : all_verdicts) {
-    if (count(verdict) == 0) continue;
-    if (exit_code_of(verdict) == 1) return 1;
-    code = std::max(code, exit_code_of(verdict));
-  }
-  return code;
-}
-
-std::string_view Comparison::verdict() const {
-  const int code = exit_code();
-  return code == 0 ? "pass" : code == 1 ? "regressed" : "undecided";
-}
 
 Comparison compare(const Side& baseline, const Side& contender, const CompareOptions& options) {
   refuse_hopeless(baseline, contender, options);

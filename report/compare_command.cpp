@@ -33,8 +33,10 @@ CompareOptions options_of(const Arguments& arguments) {
     }
     options.threshold = arguments.threshold;
   }
-  if (!(arguments.alpha > 0 && arguments.alpha < 1)) {
-    throw UsageError("--alpha must lie between 0 and 1, for example 0.01");
+  // Smaller errors are beyond what the tails of any distribution here can be trusted with.
+  constexpr double least_alpha = 1e-9;
+  if (!(arguments.alpha >= least_alpha && arguments.alpha < 1)) {
+    throw UsageError("--alpha must lie between 1e-9 and 1, for example 0.01");
   }
   if (arguments.metric.empty()) throw UsageError("--metric is empty; real_time is the default");
   options.alpha = arguments.alpha;

@@ -32,10 +32,6 @@ void note_sessions(const NoteFacts& facts, const Side& baseline, double threshol
 }
 
 void note_left_out(const char* who, const Side& side, std::vector<std::string>& notes) {
-  if (side.summaries > 0) {
-    notes.push_back(std::string(who) + ": " + std::to_string(side.summaries) + " of " + rows(side.rows_read) +
-                    " read sum up others (aggregates, complexity) and are no times of a run");
-  }
   if (side.suspect > 0) {
     notes.push_back(std::string(who) + ": " + std::to_string(side.suspect) + " of " + rows(side.rows_read) +
                     " left out: the machine was throttled or shared while they were measured");
@@ -86,10 +82,10 @@ std::vector<std::string> notes_of(const Comparison& comparison, const NoteFacts&
   note_control(comparison, notes);
   note_sessions(facts, baseline, comparison.threshold, notes);
   if (facts.assumed > 0) {
-    notes.push_back(rows(facts.assumed) +
-                    ": the baseline has one process a session, so the spread between processes "
-                    "is assumed at " +
-                    percent(assumed_spread));
+    notes.push_back(
+        rows(facts.assumed) +
+        ": no two baseline processes of one session, so the spread between processes is assumed at " +
+        percent(assumed_spread));
   }
   if (facts.few > 0) {
     notes.push_back(rows(facts.few) + ": fewer than " + std::to_string(enough_processes) +
@@ -109,6 +105,12 @@ std::vector<std::string> notes_of(const Comparison& comparison, const NoteFacts&
   if (facts.published > 0) {
     notes.push_back("baseline: " + rows(facts.published) +
                     " published by others, shown by `strictbench table` and never compared as a gate");
+  }
+  if (baseline.summaries + contender.summaries > 0) {
+    notes.push_back("rows that sum up others (aggregates, complexity) are no times of a run: " +
+                    std::to_string(baseline.summaries) + " of the baseline's " + rows(baseline.rows_read) +
+                    ", " + std::to_string(contender.summaries) + " of the contender's " +
+                    rows(contender.rows_read));
   }
   note_left_out("baseline", baseline, notes);
   note_left_out("contender", contender, notes);

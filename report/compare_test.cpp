@@ -3,42 +3,23 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
-#include <sstream>
 
-#include "report/compare_output.h"
 #include "report/environment.h"
 #include "report/testing.h"
 
 namespace strictbench {
 namespace {
 
+using testing::compare_files;
+using testing::compare_rows;
 using testing::error_row;
 using testing::file_of;
-using testing::Folder;
+using testing::Files;
 using testing::holds;
 using testing::Json;
 using testing::row;
 using testing::skipped_row;
 using testing::usage_error_of;
-
-using Files = std::vector<Json>;
-
-Side side_of(const Files& files, const std::string& metric) {
-  const Folder folder;
-  std::vector<std::string> paths;
-  for (const Json& file : files) paths.push_back(folder.write(std::to_string(paths.size()) + ".json", file));
-  return read_side(paths, metric);
-}
-
-Comparison compare_files(const Files& baseline, const Files& contender, const CompareOptions& options = {}) {
-  return compare(side_of(baseline, options.metric), side_of(contender, options.metric), options);
-}
-
-Comparison compare_rows(std::vector<Json> baseline, std::vector<Json> contender,
-                        const CompareOptions& options = {}) {
-  return compare_files({file_of(std::move(baseline))}, {file_of(std::move(contender))}, options);
-}
 
 /// Processes of one row that agree to 0.1 %.
 Files quiet(const std::string& name, double time, const Json& context = Json::object(), int processes = 8) {
@@ -224,10 +205,27 @@ TEST(Compare, AcrossSessionsTheThresholdIsFivePercent) {
   EXPECT_EQ(compare_files(quiet("a", 100, here), quiet("a", 103, there), options).threshold, 0.02);
 }
 
+TEST(Compare, AClockThatCountsInStepsIsSeen) {
+  const auto files = [](double usual) {
+    Files result;
+    for (int process = 0; process < 6; ++process) {
+      std::vector<Json> rows;
+      for (int sample = 0; sample < 9; ++sample) rows.push_back(row("a", sample == 0 ? 2080 : usual));
+      result.push_back(file_of(rows));
+    }
+    return result;
+  };
+  EXPECT_EQ(compare_files(files(2016), files(2048)).rows.at(0).verdict, Verdict::inconclusive);
+  EXPECT_EQ(compare_files(files(2016), files(2240)).rows.at(0).verdict, Verdict::slower);
+}
+
 TEST(Compare, PublishedFiguresAreNoGate) {
-  const Comparison comparison = compare_rows({row("a", 1, {{"provenance", "published"}})}, {row("a", 100)});
-  EXPECT_EQ(comparison.rows.at(0).verdict, Verdict::added);
-  EXPECT_EQ(comparison.exit_code(), 0);
+  for (const Json& published : {file_of({row("a", 1, {{"provenance", "published"}})}),
+                                file_of({row("a", 1)}, {{"provenance", "published"}})}) {
+    const Comparison comparison = compare_files({published}, {file_of({row("a", 100)})});
+    EXPECT_EQ(comparison.rows.at(0).verdict, Verdict::added);
+    EXPECT_EQ(comparison.exit_code(), 0);
+  }
 }
 
 TEST(Compare, WhatCannotBeComparedAtAll) {
@@ -288,78 +286,6 @@ TEST(DayOf, ReadsBothFormsAndRefusesOthers) {
   for (const char* text : {"", "yesterday", "2026-13-01", "2026-02-30", "2026-1-1", "+026-01-01"}) {
     EXPECT_FALSE(day_of(text).has_value()) << text;
   }
-}
-
-std::string json_of(const Comparison& comparison) {
-  std::ostringstream out;
-  write_json(out, comparison);
-  return out.str();
-}
-
-TEST(Output, JsonHoldsEveryRowAndNull) {
-  const Comparison comparison = compare_rows({row("a\"|\n", 1), row("b", 1)}, {row("a\"|\n", 3)});
-  const Json json = Json::parse(json_of(comparison));
-  EXPECT_EQ(json["verdict"], "regressed");
-  EXPECT_EQ(json["exit_code"], 1);
-  EXPECT_EQ(json["counts"]["missing"], 1);
-  EXPECT_EQ(json["counts"]["new"], 0);
-  EXPECT_EQ(json["rows_read"]["baseline"], 2);
-  ASSERT_EQ(json["rows"].size(), 2U);
-  EXPECT_EQ(json["rows"][0]["name"], "a\"|\n");
-  EXPECT_EQ(json["rows"][0]["baseline"]["processes"], 1);
-  EXPECT_TRUE(json["rows"][1]["ratio"].is_null());
-  EXPECT_TRUE(json["rows"][1]["contender"]["median"].is_null());
-}
-
-TEST(Output, NumbersThatCannotBeWrittenAreNull) {
-  Comparison comparison;
-  ComparedRow& extreme = comparison.rows.emplace_back();
-  extreme.name = "a";
-  extreme.ratio = std::numeric_limits<double>::infinity();
-  EXPECT_TRUE(Json::parse(json_of(comparison))["rows"][0]["ratio"].is_null());
-}
-
-TEST(Output, TextPutsWhatMattersFirstAndDisarmsNames) {
-  std::vector<Json> before;
-  std::vector<Json> after;
-  for (int i = 0; i < 3; ++i) before.push_back(row(std::string("same").append(std::to_string(i)), 1));
-  after = before;
-  before.push_back(row("slow\x1b[2J\n", 1));
-  after.push_back(row("slow\x1b[2J\n", 3));
-  CompareOptions options;
-  options.threshold = 0.1;
-  std::ostringstream out;
-  write_text(out, compare_rows(before, after, options), false);
-  const std::string text = out.str();
-  EXPECT_EQ(text.find("regressed: 1 slower, 3 same"), 0U) << text;
-  EXPECT_LT(text.find("slow\\x1b[2J\\x0a"), text.find("same0"));
-  EXPECT_EQ(text.find('\x1b'), std::string::npos);
-  std::ostringstream coloured;
-  write_text(coloured, compare_rows(before, after, options), true);
-  EXPECT_TRUE(holds(coloured.str(), "\x1b[31mslower"));
-}
-
-TEST(Output, LongQuietTablesAreCutAndSaySo) {
-  std::vector<Json> rows;
-  for (int i = 0; i < 150; ++i) rows.push_back(row(std::string("r").append(std::to_string(i)), 1));
-  CompareOptions options;
-  options.threshold = 0.2;
-  std::ostringstream out;
-  write_text(out, compare_rows(rows, rows, options), false);
-  EXPECT_TRUE(holds(out.str(), "150 rows the same or skipped")) << out.str();
-}
-
-TEST(Output, MarkdownAndJunitSurviveHostileNames) {
-  const std::string name = "a|b</td><script>`x`&\x01";
-  const Comparison comparison = compare_rows({row(name, 1)}, {row(name, 3)});
-  std::ostringstream markdown;
-  write_markdown(markdown, comparison);
-  EXPECT_FALSE(holds(markdown.str(), "<script>"));
-  EXPECT_FALSE(holds(markdown.str(), "a|b"));
-  std::ostringstream junit;
-  write_junit(junit, comparison);
-  EXPECT_TRUE(holds(junit.str(), "failures=\"1\""));
-  EXPECT_TRUE(holds(junit.str(), "name=\"a|b&lt;/td&gt;&lt;script&gt;`x`&amp;\\x01\"")) << junit.str();
 }
 
 }  // namespace

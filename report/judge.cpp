@@ -158,8 +158,9 @@ TableIntervals judge_table(std::span<const RowSample> rows, double alpha, double
       const Spread between{session_variance(timer, state.baseline.sessions) * sides, timer.degrees};
       errors[i] = sum_of(std::array{errors[i], between});
     }
-    table.rows.push_back(
-        {state.contender.centre - state.baseline.centre, widths.of(errors[i]), state.origin});
+    // Either side may be off by half a step, and no number of processes averages that out.
+    const double width = widths.of(errors[i]) + rows[i].resolution;
+    table.rows.push_back({state.contender.centre - state.baseline.centre, width, state.origin});
   }
   return table;
 }

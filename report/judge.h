@@ -22,6 +22,7 @@ struct RowSample {
   SideSample baseline;
   SideSample contender;
   bool across_sessions = false;  // the sides are from different sessions
+  double resolution = 0;         // step of the clock as a fraction of the time; 0 where it does not show
 };
 
 /// Where the spread between processes came from.

@@ -105,6 +105,21 @@ TEST(JudgeTable, AnotherSessionCostsTheAssumedSpread) {
   EXPECT_FALSE(table.session_spread.at(0).learned);
 }
 
+TEST(JudgeTable, AStepOfTheClockIsNoSlowdown) {
+  // A 2 us kernel on a clock of 32 ns: all processes of a side land on one step, the sides on neighbours.
+  std::vector<RowSample> rows{
+      row_of(std::vector<double>(10, std::log(2016.0)), std::vector<double>(10, std::log(2048.0)))};
+  const auto verdict = [&] {
+    const RowInterval row = judge_table(rows, 0.01, 0.01).rows.at(0);
+    return call(row.log_ratio, row.half_width, 0.01);
+  };
+  EXPECT_EQ(verdict(), Call::slower);  // nothing but the step tells these sides apart from a real change
+  rows[0].resolution = 32.0 / 2016;
+  EXPECT_EQ(verdict(), Call::inconclusive);
+  rows[0].contender = one_session(std::vector<double>(10, std::log(2016.0 + 4 * 32)));
+  EXPECT_EQ(verdict(), Call::slower);
+}
+
 TEST(JudgeTable, AnEmptyTableIsEmpty) { EXPECT_TRUE(judge_table({}, 0.01, 0.01).rows.empty()); }
 
 // The goals: ten processes a side, threshold 1 %, error 1 %, tables of 100 rows, noise of the graph timer.

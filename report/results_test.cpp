@@ -15,19 +15,13 @@ using testing::Folder;
 using testing::holds;
 using testing::Json;
 using testing::row;
+using testing::side_of;
 using testing::skipped_row;
 using testing::usage_error_of;
 
-Side read_files(const std::vector<Json>& files, const std::string& metric = "real_time") {
-  const Folder folder;
-  std::vector<std::string> paths;
-  for (const Json& file : files) paths.push_back(folder.write(std::to_string(paths.size()) + ".json", file));
-  return read_side(paths, metric);
-}
-
 TEST(Results, RowsOfAFileAreOneProcess) {
   const Side side =
-      read_files({file_of({row("a", 3), row("b", 1), row("a", 1), row("a", 2)}), file_of({row("a", 9)})});
+      side_of({file_of({row("a", 3), row("b", 1), row("a", 1), row("a", 2)}), file_of({row("a", 9)})});
   EXPECT_EQ(side.rows_read, 5U);
   const Evidence& a = *side.find("a");
   ASSERT_EQ(a.processes.size(), 2U);
@@ -41,8 +35,8 @@ TEST(Results, ProcessAndSessionNumbersDivideAFile) {
     return row("a", time, {{"process", process}, {"session", session}, {"samples", 20}});
   };
   const Side side =
-      read_files({file_of({numbered(1, 0, 1), numbered(2, 1, 1), numbered(3, 0, 2), numbered(5, 0, 1)},
-                          {{"session.1.boot_id", "x"}, {"session.2.boot_id", "y"}})});
+      side_of({file_of({numbered(1, 0, 1), numbered(2, 1, 1), numbered(3, 0, 2), numbered(5, 0, 1)},
+                       {{"session.1.boot_id", "x"}, {"session.2.boot_id", "y"}})});
   const Evidence& a = *side.find("a");
   ASSERT_EQ(a.processes.size(), 3U);
   EXPECT_EQ(a.processes[0].value(), 3);
@@ -57,16 +51,16 @@ TEST(Results, HugeProcessAndSessionNumbers) {
   for (const double number : {1e300, -5.0, 1e18, 1e300}) {
     rows.push_back(row("a", 1, {{"process", number}, {"session", number}}));
   }
-  const Side side = read_files({file_of(rows)});
+  const Side side = side_of({file_of(rows)});
   EXPECT_EQ(side.find("a")->processes.size(), 3U);
   EXPECT_EQ(side.sessions.size(), 3U);
 }
 
 TEST(Results, FilesOfOneBootAndGpuAreOneSession) {
-  const Side side = read_files({file_of({row("a", 1)}, {{"boot_id", "x"}, {"gpu_uuid", "g"}}),
-                                file_of({row("a", 1)}, {{"boot_id", "x"}, {"gpu_uuid", "g"}}),
-                                file_of({row("a", 1)}, {{"boot_id", "x"}, {"gpu_uuid", "h"}}),
-                                file_of({row("a", 1)}), file_of({row("a", 1)})});
+  const Side side = side_of({file_of({row("a", 1)}, {{"boot_id", "x"}, {"gpu_uuid", "g"}}),
+                             file_of({row("a", 1)}, {{"boot_id", "x"}, {"gpu_uuid", "g"}}),
+                             file_of({row("a", 1)}, {{"boot_id", "x"}, {"gpu_uuid", "h"}}),
+                             file_of({row("a", 1)}), file_of({row("a", 1)})});
   EXPECT_EQ(side.sessions.size(), 3U);
   EXPECT_EQ(side.find("a")->processes[0].session, side.find("a")->processes[1].session);
   EXPECT_EQ(side.find("a")->processes[3].session, side.find("a")->processes[4].session);
@@ -74,9 +68,9 @@ TEST(Results, FilesOfOneBootAndGpuAreOneSession) {
 
 TEST(Results, UnitsBecomeNanoseconds) {
   const Side side =
-      read_files({file_of({row("a", 2, {{"time_unit", "us"}}), row("b", 2, {{"time_unit", "ms"}}),
-                           row("c", 2, {{"time_unit", "s"}}), row("d", 2, {{"time_unit", "ticks"}}),
-                           row("e", 2), row("e", 2, {{"time_unit", "ticks"}})})});
+      side_of({file_of({row("a", 2, {{"time_unit", "us"}}), row("b", 2, {{"time_unit", "ms"}}),
+                        row("c", 2, {{"time_unit", "s"}}), row("d", 2, {{"time_unit", "ticks"}}), row("e", 2),
+                        row("e", 2, {{"time_unit", "ticks"}})})});
   EXPECT_EQ(side.find("a")->processes[0].value(), 2e3);
   EXPECT_EQ(side.find("b")->processes[0].value(), 2e6);
   EXPECT_EQ(side.find("c")->processes[0].value(), 2e9);
@@ -86,20 +80,19 @@ TEST(Results, UnitsBecomeNanoseconds) {
 
 TEST(Results, NumbersThatAreNoTimes) {
   for (const double bad : {0.0, -1.0, 1.7e308 /* seconds: beyond a double in nanoseconds */}) {
-    const Side side = read_files({file_of({row("a", bad, {{"time_unit", "s"}}), row("a", 1)})});
+    const Side side = side_of({file_of({row("a", bad, {{"time_unit", "s"}}), row("a", 1)})});
     ASSERT_NE(side.find("a")->troubles, nullptr) << bad;
     EXPECT_EQ(side.find("a")->troubles->failed, 1U) << bad;
     EXPECT_EQ(side.find("a")->processes[0].samples.size(), 1U) << bad;
   }
-  const Side side = read_files({file_of({row("a", 1)})}, "items_per_second");
+  const Side side = side_of({file_of({row("a", 1)})}, "items_per_second");
   EXPECT_EQ(side.find("a")->troubles->failed_message, "items_per_second is absent");
 }
 
 TEST(Results, ErrorsAreToldApart) {
-  const Side side =
-      read_files({file_of({error_row("w", "check failed: 3 of 9"), error_row("e", "out of memory"),
-                           error_row("s", "skipped: needs 3 GB"), skipped_row("t", "needs 3 GB"),
-                           row("c/timer:cpu", 5, {{"check", 0}}), row("c", 5, {{"check", 0}})})});
+  const Side side = side_of({file_of({error_row("w", "check failed: 3 of 9"), error_row("e", "out of memory"),
+                                      error_row("s", "skipped: needs 3 GB"), skipped_row("t", "needs 3 GB"),
+                                      row("c/timer:cpu", 5, {{"check", 0}}), row("c", 5, {{"check", 0}})})});
   EXPECT_EQ(side.find("w")->troubles->wrong, 1U);
   EXPECT_EQ(side.find("w")->troubles->wrong_message, "check failed: 3 of 9");
   EXPECT_EQ(side.find("e")->troubles->failed, 1U);
@@ -111,7 +104,7 @@ TEST(Results, ErrorsAreToldApart) {
 }
 
 TEST(Results, SuspectRowsAreLeftOut) {
-  const Side side = read_files({file_of({row("a", 9, {{"suspect", 1}}), row("a", 1, {{"suspect", 0}})})});
+  const Side side = side_of({file_of({row("a", 9, {{"suspect", 1}}), row("a", 1, {{"suspect", 0}})})});
   EXPECT_EQ(side.find("a")->processes[0].value(), 1);
   EXPECT_EQ(side.find("a")->suspect_rows(), 1U);
   EXPECT_EQ(side.suspect, 1U);
@@ -124,13 +117,13 @@ Json summary(const std::string& name, const std::string& kind, double time) {
 
 TEST(Results, SummariesCountOnlyWhereTheyStandAlone) {
   const Side alone =
-      read_files({file_of({summary("a", "mean", 7), summary("a", "median", 5), summary("a", "stddev", 1),
-                           summary("b", "mean", 7), summary("c", "stddev", 7)})});
+      side_of({file_of({summary("a", "mean", 7), summary("a", "median", 5), summary("a", "stddev", 1),
+                        summary("b", "mean", 7), summary("c", "stddev", 7)})});
   EXPECT_EQ(alone.find("a")->processes[0].value(), 5);
   EXPECT_EQ(alone.find("b")->processes[0].value(), 7);
   EXPECT_EQ(alone.find("c"), nullptr);
   EXPECT_EQ(alone.summaries, 5U);
-  const Side beside = read_files({file_of({row("a", 1), row("a", 3), summary("a", "median", 50)})});
+  const Side beside = side_of({file_of({row("a", 1), row("a", 3), summary("a", "median", 50)})});
   EXPECT_EQ(beside.find("a")->processes[0].value(), 2);
 }
 
@@ -139,15 +132,15 @@ Json old_row(const std::string& name, double time) {
 }
 
 TEST(Results, OldFilesWithoutRunType) {
-  const Side side = read_files({file_of({old_row("a", 1),
-                                         old_row("a", 3),
-                                         old_row("a_mean", 2),
-                                         old_row("a_stddev", 1),
-                                         old_row("arithmetic_mean", 7),
-                                         old_row("b_mean", 5),
-                                         old_row("b_stddev", 1),
-                                         {{"name", "a_BigO"}, {"cpu_coefficient", 1}, {"big_o", "N"}},
-                                         {{"name", "a_RMS"}, {"rms", 0.1}}})});
+  const Side side = side_of({file_of({old_row("a", 1),
+                                      old_row("a", 3),
+                                      old_row("a_mean", 2),
+                                      old_row("a_stddev", 1),
+                                      old_row("arithmetic_mean", 7),
+                                      old_row("b_mean", 5),
+                                      old_row("b_stddev", 1),
+                                      {{"name", "a_BigO"}, {"cpu_coefficient", 1}, {"big_o", "N"}},
+                                      {{"name", "a_RMS"}, {"rms", 0.1}}})});
   EXPECT_EQ(side.find("a")->processes[0].value(), 2);
   EXPECT_EQ(side.find("a_mean"), nullptr);
   EXPECT_EQ(side.find("a_BigO"), nullptr);

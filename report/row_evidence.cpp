@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <span>
 #include <utility>
 
 #include "report/statistics.h"
@@ -33,6 +34,15 @@ SideFigures figures_of(const Evidence& evidence) {
   figures.processes = values.size();
   if (!values.empty()) figures.median = median(values);
   return figures;
+}
+
+double resolution_of(const Evidence& evidence) {
+  if (evidence.unit != Unit::time) return 0;
+  std::vector<double> samples;
+  for (const ProcessRecord& process : evidence.processes) {
+    samples.insert(samples.end(), process.samples.begin(), process.samples.end());
+  }
+  return resolution_of(std::span<const double>(samples));
 }
 
 SideSample sample_of(const Evidence& evidence, double sign, std::vector<std::uint32_t>& session_ids) {

@@ -71,6 +71,7 @@ void SideReader::read_file(const std::string& path) {
   side_.sources.back().context = read_benchmark_file(path, metric_, [this](BenchmarkRow& row) { take(row); });
   take_old_summaries();
   name_sessions();
+  mark_published();
 }
 
 void SideReader::take(BenchmarkRow& row) {
@@ -236,6 +237,14 @@ void SideReader::name_sessions() {
     session.gpu_uuid = stated("gpu_uuid");
     session.date = stated("date");
     if (numbered) session.label = source.path + "\n" + fixed(number, 0);
+  }
+}
+
+void SideReader::mark_published() {
+  // A file may say it once for all its rows.
+  if (text_of(side_.sources.back().context, "provenance") != "published") return;
+  for (Evidence& evidence : side_.benchmarks) {
+    if (!evidence.processes.empty() && evidence.processes.back().source == source_) evidence.published = true;
   }
 }
 

@@ -43,6 +43,7 @@ class SideReader {
   std::uint32_t session_of(const BenchmarkRow& row);
   double scaled(Evidence& evidence, const BenchmarkRow& row) const;
   void name_sessions();
+  void mark_published();
 
   Side& side_;
   std::string metric_;

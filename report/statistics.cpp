@@ -23,6 +23,7 @@ constexpr double most_prior_degrees = 10;
 // Variances below (0.001 %)^2 are rounding; their logarithms would swamp those of real ones.
 constexpr double smallest_variance = 1e-10;
 constexpr double most_session_worth = 10;
+constexpr std::size_t least_samples_for_resolution = 10;
 constexpr double session_pseudo_observations = 5;
 
 /// Solves trigamma(x) = value for x, by Newton's method on 1 / trigamma, which is nearly linear.
@@ -140,6 +141,23 @@ Quantiles quantiles_for(double degrees, double alpha, std::size_t rows) {
 
 double half_width(double error, const Quantiles& quantiles, double log_threshold) {
   return std::max(quantiles.alone * error, quantiles.table * error - log_threshold);
+}
+
+double resolution_of(std::span<const double> samples) {
+  if (samples.size() < least_samples_for_resolution) return 0;
+  std::vector<double> sorted(samples.begin(), samples.end());
+  std::sort(sorted.begin(), sorted.end());
+  double step = infinity;
+  std::size_t distinct = 1;
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    const double gap = sorted[i] - sorted[i - 1];
+    // The same count of steps may differ in its last digits.
+    if (gap <= 1e-6 * sorted[i]) continue;
+    step = std::min(step, gap);
+    ++distinct;
+  }
+  if (distinct < 2 || 2 * distinct > sorted.size()) return 0;
+  return step / sorted[sorted.size() / 2];
 }
 
 Interval paired_interval(std::span<const double> log_ratios, const SpreadPrior& prior, double alpha) {

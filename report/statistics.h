@@ -77,6 +77,12 @@ Quantiles quantiles_for(double degrees, double alpha, std::size_t rows);
 /// for alpha / rows. `log_threshold` is log(1 + t).
 double half_width(double error, const Quantiles& quantiles, double log_threshold);
 
+/// The step in which a clock counts, as a fraction of the median, where samples show it: few distinct values,
+/// each many times. 0 where they do not. `samples` are times, not logarithms.
+///
+/// Processes that all land on one step agree perfectly and still know the time only to that step.
+double resolution_of(std::span<const double> samples);
+
 /// Interval of the mean of paired log ratios, one per process, at 1 - alpha; `prior` as for a row's spread.
 struct Interval {
   double centre = 0;

@@ -58,6 +58,30 @@ TEST(TQuantile, AgreesWithPrintedTables) {
   EXPECT_NEAR(t_quantile(0.5, 3), 0, 1e-12);
 }
 
+TEST(TQuantile, ExistsWhereverATableMayAskForIt) {
+  for (double degrees = 0.3; degrees < 1e7; degrees *= 1.3) {
+    for (double tail = 5e-16; tail <= 0.5; tail *= 2) {
+      const double quantile = t_quantile(tail, degrees);
+      EXPECT_GE(quantile, 0) << tail << " " << degrees;
+      EXPECT_FALSE(std::isnan(quantile)) << tail << " " << degrees;
+    }
+  }
+}
+
+TEST(ResolutionOf, IsTheStepOfAClockThatCountsInSteps) {
+  std::vector<double> samples;
+  for (int i = 0; i < 20; ++i) samples.push_back(i % 3 == 0 ? 3072 : 3040);
+  EXPECT_NEAR(resolution_of(samples), 32.0 / 3040, 1e-8);
+  samples.push_back(3040 * (1 + 1e-9));  // the same step, written otherwise
+  EXPECT_NEAR(resolution_of(samples), 32.0 / 3040, 1e-8);
+  // A clock that is fine enough, one that never moved, and too few samples to tell.
+  std::vector<double> fine;
+  for (int i = 0; i < 20; ++i) fine.push_back(3000 + i);
+  EXPECT_EQ(resolution_of(fine), 0);
+  EXPECT_EQ(resolution_of(std::vector<double>(20, 5.0)), 0);
+  EXPECT_EQ(resolution_of(std::array{1.0, 2.0, 1.0, 2.0}), 0);
+}
+
 TEST(SumOf, IsSatterthwaites) {
   const Spread sum = sum_of(std::array{Spread{1, 5}, Spread{1, 5}});
   EXPECT_EQ(sum.variance, 2);

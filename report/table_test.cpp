@@ -13,21 +13,14 @@ namespace {
 
 using testing::error_row;
 using testing::file_of;
-using testing::Folder;
 using testing::holds;
 using testing::Json;
 using testing::row;
+using testing::side_of;
 using testing::skipped_row;
 
 const std::string legacy = "op/legacy/rows:8/dtype:fp32/timer:graph";
 const std::string fresh = "op/new/rows:8/dtype:fp32/timer:graph";
-
-Side side_of(const std::vector<Json>& files) {
-  const Folder folder;
-  std::vector<std::string> paths;
-  for (const Json& file : files) paths.push_back(folder.write(std::to_string(paths.size()) + ".json", file));
-  return read_side(paths, "real_time");
-}
 
 /// Processes whose machine drifts by 10 %, which hits both variants alike.
 std::vector<Json> drifting(int processes) {

@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "report/compare.h"
 #include "report/error.h"
+#include "report/results.h"
 
 namespace strictbench::testing {
 
@@ -87,6 +89,26 @@ std::string usage_error_of(const Action& action) {
   }
   ADD_FAILURE() << "no UsageError";
   return {};
+}
+
+/// The files of one side.
+using Files = std::vector<Json>;
+
+inline Side side_of(const Files& files, const std::string& metric = "real_time") {
+  const Folder folder;
+  std::vector<std::string> paths;
+  for (const Json& file : files) paths.push_back(folder.write(std::to_string(paths.size()) + ".json", file));
+  return read_side(paths, metric);
+}
+
+inline Comparison compare_files(const Files& baseline, const Files& contender,
+                                const CompareOptions& options = {}) {
+  return compare(side_of(baseline, options.metric), side_of(contender, options.metric), options);
+}
+
+inline Comparison compare_rows(std::vector<Json> baseline, std::vector<Json> contender,
+                               const CompareOptions& options = {}) {
+  return compare_files({file_of(std::move(baseline))}, {file_of(std::move(contender))}, options);
 }
 
 inline bool holds(const std::string& text, const std::string& part) {
