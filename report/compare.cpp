@@ -9,6 +9,7 @@
 #include "report/error.h"
 #include "report/judge.h"
 #include "report/row_evidence.h"
+#include "report/row_name.h"
 #include "report/text.h"
 
 namespace strictbench {
@@ -26,9 +27,10 @@ class Comparer {
         contender_environments_(environments_of(contender)) {}
 
   Comparison run() {
-    for (const Evidence& evidence : baseline_.benchmarks) sort_out(&evidence, contender_.find(evidence.name));
+    for (const Evidence& evidence : baseline_.benchmarks)
+      sort_out(&evidence, counterpart(contender_, evidence.name));
     for (const Evidence& evidence : contender_.benchmarks) {
-      if (baseline_.find(evidence.name) == nullptr) sort_out(nullptr, &evidence);
+      if (counterpart(baseline_, evidence.name) == nullptr) sort_out(nullptr, &evidence);
     }
     judge();
     for (const ComparedRow& row : result_.rows) ++result_.counts[static_cast<std::size_t>(row.verdict)];
@@ -54,6 +56,10 @@ class Comparer {
         b != nullptr && !published && !baseline_wrong && (b->has_number() || baseline_suspect);
     if (b != nullptr && !baseline_counts) note_absent(*b);
     if (c == nullptr && !baseline_counts) return;
+    if (c == nullptr && contender_.not_asked_for(b->name)) {
+      ++facts_.not_asked;
+      return;
+    }
 
     ComparedRow& row = result_.rows.emplace_back();
     row.name = b != nullptr ? b->name : c->name;
@@ -178,7 +184,10 @@ class Comparer {
         row.verdict = Verdict::inconclusive;
         break;
     }
-    if (limited) row.verdict = Verdict::inconclusive;
+    if (limited) {
+      row.verdict = Verdict::inconclusive;
+      row.smallest_visible = no_number;  // no change, however large, would have been called one
+    }
     const bool one_each = row.baseline.processes < 2 || row.contender.processes < 2;
     facts_.assumed += interval.origin == SpreadOrigin::assumed ? 1 : 0;
     facts_.few += interval.origin == SpreadOrigin::few_processes ? 1 : 0;
@@ -247,7 +256,13 @@ void refuse_hopeless(const Side& baseline, const Side& contender, const CompareO
 
 Comparison compare(const Side& baseline, const Side& contender, const CompareOptions& options) {
   refuse_hopeless(baseline, contender, options);
-  return Comparer(baseline, contender, options).run();
+  Comparison comparison = Comparer(baseline, contender, options).run();
+  // Left-out rows are no reason to fail; a comparison of nothing at all is no reason to pass.
+  const bool left_out = std::any_of(baseline.benchmarks.begin(), baseline.benchmarks.end(),
+                                    [&](const Evidence& b) { return contender.not_asked_for(b.name); });
+  if (left_out && comparison.rows.size() == comparison.count(Verdict::added))
+    throw UsageError("--contender: the run was asked for none of the baseline's rows, so nothing is compared");
+  return comparison;
 }
 
 }  // namespace strictbench

@@ -106,6 +106,10 @@ std::vector<std::string> notes_of(const Comparison& comparison, const NoteFacts&
     notes.push_back("baseline: " + rows(facts.published) +
                     " published by others, shown by `strictbench table` and never compared as a gate");
   }
+  if (facts.not_asked > 0) {
+    notes.push_back("baseline: " + rows(facts.not_asked) +
+                    " left out: the contender's run was not asked for them (its filter or timers)");
+  }
   if (baseline.summaries + contender.summaries > 0) {
     notes.push_back("rows that sum up others (aggregates, complexity) are no times of a run: " +
                     std::to_string(baseline.summaries) + " of the baseline's " + rows(baseline.rows_read) +

@@ -20,6 +20,7 @@ struct NoteFacts {
   std::string first_absent;
   std::string first_absent_reason;
   std::size_t published = 0;
+  std::size_t not_asked = 0;  // baseline rows that the contender's run was not asked for
   bool across_sessions = false;
   bool threshold_given = false;
   std::vector<std::pair<std::string, SessionSpread>> session_spread;  // by timer

@@ -54,6 +54,17 @@ TEST(Compare, WhatStandsOnOneSide) {
   EXPECT_TRUE(std::isnan(comparison.rows[0].ratio));
 }
 
+TEST(Compare, GoogleBenchmarksOwnSuffixIsNoPartOfOurNames) {
+  const Comparison comparison = compare_rows(
+      {row("op/new/timer:wall", 1), row("op/old/timer:wall/manual_time", 1), row("BM_a/manual_time", 1)},
+      {row("op/new/timer:wall/manual_time", 3), row("op/old/timer:wall", 3), row("BM_a", 3)});
+  ASSERT_EQ(comparison.rows.size(), 4U);
+  EXPECT_EQ(verdict_of(comparison, "op/new/timer:wall"), Verdict::slower);
+  EXPECT_EQ(verdict_of(comparison, "op/old/timer:wall/manual_time"), Verdict::slower);
+  EXPECT_EQ(verdict_of(comparison, "BM_a/manual_time"), Verdict::missing);
+  EXPECT_EQ(verdict_of(comparison, "BM_a"), Verdict::added);
+}
+
 TEST(Compare, RowsWithoutANumber) {
   const auto against_number = [](const Json& contender) {
     return compare_rows({row("a", 1)}, {contender}).rows.at(0);
@@ -135,6 +146,7 @@ TEST(Compare, OtherMachines) {
   const Comparison shown = compare_files(quiet("a", 100, h100), quiet("a", 300, h200), options);
   EXPECT_EQ(shown.rows.at(0).verdict, Verdict::inconclusive);
   EXPECT_NEAR(shown.rows.at(0).ratio, 3, 0.001);
+  EXPECT_TRUE(std::isnan(shown.rows.at(0).smallest_visible));
   // A row of a GPU against one of a CPU.
   EXPECT_EQ(compare_files(quiet("a", 100), quiet("a", 300, h200)).rows.at(0).verdict, Verdict::incomparable);
 }

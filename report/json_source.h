@@ -34,7 +34,6 @@ class JsonSource {
       if (++source_->position_ == source_->limit_) source_->refill();
       return *this;
     }
-    Iterator operator++(int) { return ++*this; }
     bool operator==(const Iterator& other) const { return at_end() == other.at_end(); }
     bool operator!=(const Iterator& other) const { return at_end() != other.at_end(); }
 

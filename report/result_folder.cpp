@@ -99,7 +99,12 @@ void read_folder(const fs::path& folder, Side& side, SideReader& reader) {
     refuse(folder, "holds no run.json, so it is no result folder; give one, or name Google Benchmark files");
   }
   const json run = read_run(run_file);
-  RunRecord record{folder.string(), text_of(run, "status"), 0};
+  RunRecord record{folder.string(), text_of(run, "status"), 0, {}};
+  if (const auto names = run.find("not_selected"); names != run.end() && names->is_array()) {
+    for (const json& name : *names) {
+      if (name.is_string()) record.not_selected.insert(name.get<std::string>());
+    }
+  }
   std::vector<ListedProcess> processes;
   for (const json& entry : run["processes"]) {
     processes.push_back(listed_process(entry, run_file, processes.size()));

@@ -1,5 +1,6 @@
 #include "report/results.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "report/statistics.h"
@@ -27,6 +28,12 @@ bool Evidence::has_number() const {
     if (!std::isnan(process.value())) return true;
   }
   return false;
+}
+
+bool Side::not_asked_for(const std::string& name) const {
+  if (runs.empty()) return false;
+  return std::all_of(runs.begin(), runs.end(),
+                     [&](const RunRecord& run) { return run.not_selected.contains(name); });
 }
 
 const Evidence* Side::find(std::string_view name) const {

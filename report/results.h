@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -72,7 +73,8 @@ struct Source {
 struct RunRecord {
   std::string folder;
   std::string status;
-  std::size_t not_ok = 0;  // processes that did not end ok
+  std::size_t not_ok = 0;              // processes that did not end ok
+  std::set<std::string> not_selected;  // cases that exist and that the run was not asked for
 };
 
 /// One side, read from any number of files and folders.
@@ -93,6 +95,9 @@ class Side {
   std::size_t suspect = 0;      // rows left out since the machine was throttled or shared
   std::size_t with_metric = 0;  // rows that have the metric's key
   std::vector<std::string> notes;
+
+  /// Whether every run on this side knew the case and none was asked for it.
+  bool not_asked_for(const std::string& name) const;
 
   const Evidence* find(std::string_view name) const;
   Evidence& find_or_add(std::string_view name);

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "report/compare.h"
 #include "report/testing.h"
 
 namespace strictbench {
@@ -44,6 +46,14 @@ TEST(Results, ProcessAndSessionNumbersDivideAFile) {
   ASSERT_EQ(side.sessions.size(), 2U);
   EXPECT_EQ(side.sessions[a.processes[0].session].boot_id, "x");
   EXPECT_EQ(side.sessions[a.processes[2].session].boot_id, "y");
+}
+
+TEST(Results, NumberedSessionsAreNotOneBecauseTheFileNamesOneBoot) {
+  const auto numbered = [](double session) { return row("a", 1, {{"session", session}}); };
+  EXPECT_EQ(side_of({file_of({numbered(1), numbered(2)}, {{"boot_id", "x"}})}).sessions.size(), 2U);
+  const Side one = side_of({file_of({numbered(1), numbered(1)}, {{"boot_id", "x"}})});
+  ASSERT_EQ(one.sessions.size(), 1U);
+  EXPECT_EQ(one.sessions[0].boot_id, "x");
 }
 
 TEST(Results, HugeProcessAndSessionNumbers) {
@@ -224,6 +234,29 @@ TEST(ReadSide, PathsThatCannotBe) {
                       read_side({file, folder.at("./a.json")}, "real_time");
                     }),
                     "named twice"));
+}
+
+TEST(ReadSide, ARunKnowsWhichCasesItWasNotAskedFor) {
+  const Folder folder;
+  folder.write("row_fold.0.json", file_of({row("a", 1)}));
+  folder.write("run.json", Json{{"status", "complete"},
+                                {"not_selected", {"b", 7}},
+                                {"processes", {process("row_fold.0.json", "ok", {{"cases", {"a"}}})}}});
+  const Side side = read_side({folder.path()}, "real_time");
+  EXPECT_TRUE(side.not_asked_for("b"));
+  EXPECT_FALSE(side.not_asked_for("c"));  // it does not exist any more
+  // A baseline's row of either kind: one is left out with a note, one is missing.
+  const std::string baseline =
+      folder.write("baseline.json", file_of({row("a", 1), row("b", 1), row("c", 1)}));
+  const Comparison comparison = compare(read_side({baseline}, "real_time"), side, {});
+  ASSERT_EQ(comparison.rows.size(), 2u);
+  EXPECT_EQ(comparison.rows[1].name, "c");
+  EXPECT_EQ(comparison.rows[1].verdict, Verdict::missing);
+  EXPECT_TRUE(std::any_of(comparison.notes.begin(), comparison.notes.end(),
+                          [](const std::string& note) { return holds(note, "1 row left out"); }));
+  const std::string other = folder.write("other.json", file_of({row("b", 1)}));
+  EXPECT_TRUE(holds(usage_error_of([&] { compare(read_side({other}, "real_time"), side, {}); }),
+                    "none of the baseline's rows"));
 }
 
 TEST(TimerOf, IsTheLastPartOfOurNames) {

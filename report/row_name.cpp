@@ -1,13 +1,21 @@
 #include "report/row_name.h"
 
-#include "report/results.h"
-
 namespace strictbench {
 
 std::string_view without_suffix(std::string_view name) {
   const std::string_view timer = timer_of(name);
   if (timer.empty()) return name;
   return name.substr(0, static_cast<std::size_t>(timer.data() + timer.size() - name.data()));
+}
+
+const Evidence* counterpart(const Side& side, const std::string& name) {
+  constexpr std::string_view suffix = "/manual_time";
+  const Evidence* found = side.find(name);
+  if (found != nullptr || timer_of(name).empty()) return found;
+  if (name.size() > suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0) {
+    return side.find(std::string_view(name).substr(0, name.size() - suffix.size()));
+  }
+  return side.find(std::string(name).append(suffix));
 }
 
 RowName parse_row_name(std::string_view name) {

@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "report/results.h"
+
 namespace strictbench {
 
 struct RowName {
@@ -20,5 +22,9 @@ RowName parse_row_name(std::string_view name);
 
 /// The name up to and with its timer, so that "x/timer:wall/manual_time" and "x/timer:wall" are one.
 std::string_view without_suffix(std::string_view name);
+
+/// The row of `side` that `name` is to be compared with: of the same name, or, for our names, of one that
+/// differs in Google Benchmark's own `/manual_time` alone. Null where there is none.
+const Evidence* counterpart(const Side& side, const std::string& name);
 
 }  // namespace strictbench

@@ -226,16 +226,19 @@ void SideReader::name_sessions() {
   for (const auto& [number, at] : sessions_) {
     Session& session = side_.sessions[at];
     const bool numbered = number != no_session;
-    const auto stated = [&](const std::string& key) {
-      std::string text;
-      if (numbered && number >= 0 && number < 1e9) {
-        text = text_of(source.context, "session." + std::to_string(static_cast<long>(number)) + "." + key);
-      }
-      return text.empty() ? text_of(source.context, key) : text;
+    const auto own = [&](const std::string& key) {
+      if (!numbered || number < 0 || number > 1e9) return std::string();
+      return text_of(source.context, "session." + std::to_string(static_cast<long>(number)) + "." + key);
     };
-    session.boot_id = stated("boot_id");
-    session.gpu_uuid = stated("gpu_uuid");
-    session.date = stated("date");
+    // What the file states for all of it tells several numbered sessions not apart.
+    const auto stated = [&](const std::string& key, bool identifies) {
+      const std::string text = own(key);
+      const bool shared = text.empty() && !(identifies && sessions_.size() > 1);
+      return shared ? text_of(source.context, key) : text;
+    };
+    session.boot_id = stated("boot_id", true);
+    session.gpu_uuid = stated("gpu_uuid", true);
+    session.date = stated("date", false);
     if (numbered) session.label = source.path + "\n" + fixed(number, 0);
   }
 }

@@ -79,7 +79,8 @@ void fill_speedups(const std::vector<Pairing>& pairings) {
   for (const Pairing& pairing : pairings) {
     if (pairing.log_ratios.empty()) continue;
     const Interval interval = paired_interval(pairing.log_ratios, prior, alpha);
-    pairing.variant->speedup = std::exp(interval.centre);
+    // The median, as the times beside it are: one disturbed process does not move it.
+    pairing.variant->speedup = std::exp(median(pairing.log_ratios));
     if (std::isinf(interval.half_width)) continue;
     pairing.variant->speedup_low = std::exp(interval.centre - interval.half_width);
     pairing.variant->speedup_high = std::exp(interval.centre + interval.half_width);

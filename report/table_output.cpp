@@ -21,7 +21,7 @@ constexpr std::array<Protocol, 5> protocols{{
     {"cold", "one launch, caches flushed before it, launch cost hidden"},
     {"wall", "host clock over back-to-back calls and one synchronize, divided by the calls"},
     {"event", "two events around one call of many launches"},
-    {"cpu", "host clock around one call on the CPU"},
+    {"cpu", "host clock over back-to-back calls on the CPU, divided by the calls"},
 }};
 
 std::string speedup_cell(const Measured& measured) {
