@@ -14,7 +14,7 @@ the machine has (the GPU, or the CPU alone), and shows
 Where the device has no baseline, a candidate is written and the command that accepts it is printed.
 
 RUN-OPTIONs go to `strictbench run`:
-  --filter RE           only the cases whose names RE is found in; such a run is not compared
+  --filter RE           only the cases whose names RE is found in
   --processes N         starts of each operator
   --budget SECONDS      no further round of processes begins after this time
   --timeout SECONDS     a process that takes longer is ended
@@ -28,8 +28,15 @@ END
 }
 
 # The result folder is named by --out or --resume, seen from where the user stands, else found afterwards.
-run_options=() result='' takes_folder=no
+run_options=() list_options=() result='' takes_folder=no takes_device=no
 for argument in "$@"; do
+  if [[ $takes_device == yes ]]; then
+    list_options=(--device "$argument") takes_device=no
+  fi
+  case $argument in
+    --device) takes_device=yes ;;
+    --device=*) list_options=("$argument") ;;
+  esac
   if [[ $takes_folder == yes ]]; then
     [[ $argument == /* ]] || argument=$PWD/$argument
     result=$argument takes_folder=no
@@ -56,6 +63,34 @@ strictbench=build/release/bin/strictbench
 
 if grep -q '^-- CUDA variants: left out' "$logs/configure-release.log" && nvidia-smi -L >/dev/null 2>&1; then
   echo "This machine has a GPU, but the CUDA variants are not built: install the CUDA Toolkit, 12 or newer."
+fi
+
+# slug_of NAME: the folder of a device's baselines, as `accept` names it.
+slug_of() {
+  python3 -c '
+import re, sys
+words = re.findall("[a-z0-9][a-z0-9.]*", sys.argv[1].lower())
+print("-".join(word for word in words if word != "nvidia"))' "$1"
+}
+
+# baselines_of DEVICE: its committed baselines, one a line; published figures are none.
+baselines_of() {
+  local file
+  for file in "baselines/$1"/*.json; do
+    if [[ -f $file && $file != */published.json ]]; then
+      echo "$file"
+    fi
+  done
+}
+
+# A GPU's first run also takes the timers that the published figures were taken with, to be shown beside them.
+# What the user asks for goes first.
+if [[ " ${run_options[*]-} " != *" --filter"* && " ${run_options[*]-} " != *" --resume"* ]]; then
+  gpu=$("$strictbench" list --format json "${list_options[@]}" 2>/dev/null |
+    sed -n 's/.*"gpu_name": "\([^"]*\)".*/\1/p' | head -n 1) || gpu=''
+  if [[ -n $gpu && -z $(baselines_of "$(slug_of "$gpu")") ]]; then
+    run_options+=(--filter 'timer:graph|row_fold/.*timer:wall|embedding_backward/.*timer:cold')
+  fi
 fi
 
 # measure: runs, and sets `result`. The run ends with this script, whatever ends it.
@@ -91,27 +126,13 @@ else
   echo "no picture: the Python environment for it could not be made"
 fi
 
-# The folder of this device's baselines, as `accept` names it, and the run's filter.
-mapfile -t recorded < <(python3 -c '
-import json, re, sys
+device=$(slug_of "$(python3 -c '
+import json, sys
 run = json.load(open(sys.argv[1], encoding="utf-8"))
-name = run.get("gpu_name") or run["machine"]["before"].get("cpu_model", "cpu")
-words = re.findall("[a-z0-9][a-z0-9.]*", name.lower())
-print("-".join(word for word in words if word != "nvidia"))
-print(run["options"].get("filter", ""))' "$result/run.json")
-device=${recorded[0]} filter=${recorded[1]-}
+print(run.get("gpu_name") or run["machine"]["before"].get("cpu_model", "cpu"))' "$result/run.json")")
+mapfile -t baselines < <(baselines_of "$device")
 
-baselines=()
-for file in "baselines/$device"/*.json; do
-  if [[ -f $file && $file != */published.json ]]; then
-    baselines+=("$file")
-  fi
-done
-
-if [[ -n $filter ]]; then
-  echo "not compared: a filtered run leaves out rows that a baseline has"
-  exit "$run_code"
-elif ((${#baselines[@]} > 0)); then
+if ((${#baselines[@]} > 0)); then
   compare_code=0
   "$strictbench" compare --baseline "${baselines[@]}" --contender "$result" || compare_code=$?
   ((run_code == 0)) || exit "$run_code"

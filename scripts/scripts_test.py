@@ -22,22 +22,20 @@ LIBRARIES = "libbenchmark-dev nlohmann-json3-dev libcli11-dev libboost-math-dev 
 # Each stub adds its command line to a file, then behaves as its environment says.
 STRICTBENCH = r"""
 case $1 in
+  list) echo "{$DEVICE \"cases\": []}" ;;
   run)
     shift
     folder=results/20261129T101500Z_0123456789_h200
-    filter=
     while (($# > 0)); do
       case $1 in
         --out | --resume) folder=$2; shift ;;
         --out=* | --resume=*) folder=${1#*=} ;;
-        --filter) filter=$2; shift ;;
       esac
       shift
     done
     if [[ ${RUN_CODE:-0} != 2 ]]; then
       mkdir -p "$folder"
-      echo "{$DEVICE \"machine\": {\"before\": {\"cpu_model\": \"AMD EPYC(TM) 9.5\"}}," \
-        "\"options\": {\"filter\": \"$filter\"}}" >"$folder/run.json"
+      echo "{$DEVICE \"machine\": {\"before\": {\"cpu_model\": \"AMD EPYC(TM) 9.5\"}}}" >"$folder/run.json"
     fi
     exit "${RUN_CODE:-0}" ;;
   table) echo "the table of $2" ;;
@@ -190,14 +188,26 @@ class Bench(Machine):
         for code in (2, 129, 130, 143):
             done = self.run_script("bench.sh", RUN_CODE=code)
             self.assertEqual((done.returncode, done.stderr), (code, ""))
-            self.assertEqual([call.split()[1] for call in self.calls("strictbench")], ["run"])
+            self.assertEqual([call.split()[1] for call in self.calls("strictbench")], ["list", "run"])
 
-    def test_a_filtered_run_is_not_compared(self) -> None:
+    def test_a_filtered_run_is_compared_in_what_it_measured(self) -> None:
         self.baseline("first.json")
         done = self.run_script("bench.sh", "--filter", "row_fold", COMPARE_CODE=1)
-        self.assertEqual(done.returncode, 0)
-        self.assertIn("not compared", done.stdout)
+        self.assertEqual(done.returncode, 1)
         self.assertEqual(self.calls("strictbench")[0], "strictbench run --filter row_fold")
+
+    def test_a_gpus_first_run_takes_the_published_timers_too(self) -> None:
+        self.run_script("bench.sh", "--device", "0")
+        calls = self.calls("strictbench")
+        self.assertEqual(calls[0], "strictbench list --format json --device 0")
+        self.assertIn("--filter timer:graph|row_fold/.*timer:wall|embedding_backward/.*timer:cold", calls[1])
+        self.baseline("first.json")
+        self.run_script("bench.sh", "--device", "0")
+        self.assertIn("strictbench run --device 0", self.calls("strictbench"))
+
+    def test_a_cpus_first_run_is_the_default_one(self) -> None:
+        self.run_script("bench.sh", DEVICE="")
+        self.assertIn("strictbench run", self.calls("strictbench"))
 
     def test_folders_are_seen_from_where_the_user_stands(self) -> None:
         elsewhere = self.base / "elsewhere"
