@@ -8,7 +8,7 @@ import os
 import sys
 
 TEMPLATE = r'''#!{python} -ES
-import json, os, re, signal, sys, time
+import json, os, random, re, signal, sys, time
 CONFIG = json.loads({config!r})
 flags = dict(word.split("=", 1) if "=" in word else (word, "") for word in sys.argv[1:])
 operator = CONFIG["operator"]
@@ -33,6 +33,11 @@ for variant in CONFIG.get("variants", ["legacy", "new"]):
                       "gating": timer == "cpu", "bytes": 33280, "operations": 8192, "memory": 99840}})
 for case in cases:
     case["selected"] = selected(case)
+if "--cases" in flags:
+    with open(flags["--cases"]) as stream:
+        listed = stream.read().splitlines()
+    for case in cases:
+        case["selected"] = case["name"] in listed
 
 if device == "cuda" and "gpu_name" not in CONFIG:
     sys.exit(print("--device cuda: no GPU here", file=sys.stderr) or 2)
@@ -61,7 +66,8 @@ if behaviour == "exit 3 at once":
 
 print("a console table that nobody reads")
 stream = open(out, "w")
-stream.write(json.dumps({{"context": {{"date": "2026-11-29", "build_type": "release"}}}}, indent=2)[:-2]
+context.update(date="2026-11-29", build_type="release")
+stream.write(json.dumps({{"context": context}}, indent=2)[:-2]
              + ',\n  "benchmarks": [\n')
 progress = os.fdopen(int(flags["--progress-fd"]), "w")
 measured = [case for case in cases if case["selected"]]
@@ -71,8 +77,12 @@ for number, case in enumerate(measured, start=1):
                                    "phase": phase}}) + "\n")
     progress.flush()
     time.sleep(CONFIG.get("seconds", 0))
+    # Noise is the same in every run of one build: a test that passes passes again.
+    luck = random.Random(case["name"] + str(index) + CONFIG.get("luck", "")).gauss(0, 1)
+    microseconds = (12.5 * CONFIG.get("factor", {{}}).get(case["variant"], 1)
+                    * (1 + CONFIG.get("noise", {{}}).get(case["variant"], 0) * luck))
     row = {{"name": case["name"] + "/manual_time", "run_name": case["name"] + "/manual_time",
-           "run_type": "iteration", "repetitions": 1, "iterations": 10, "real_time": 12.5, "cpu_time": 12.5,
+           "run_type": "iteration", "repetitions": 1, "iterations": 10, "real_time": microseconds, "cpu_time": 12.5,
            "time_unit": "us", "process_of_test": context["process_index"]}}
     if number == 2:
         if behaviour == "error row":

@@ -16,12 +16,19 @@ bool finished(const ProcessRecord& process) {
   return process.status != ProcessStatus::pending && process.status != ProcessStatus::running;
 }
 
-std::map<int, double> seconds_by_round(const std::vector<ProcessRecord>& processes) {
-  std::map<int, double> seconds;
+struct RoundCost {
+  double seconds = 0;
+  std::size_t cases = 0;
+};
+
+std::map<int, RoundCost> cost_by_round(const std::vector<ProcessRecord>& processes) {
+  std::map<int, RoundCost> costs;
   for (const ProcessRecord& process : processes) {
-    if (finished(process)) seconds[process.process] += process.seconds;
+    if (!finished(process)) continue;
+    costs[process.process].seconds += process.seconds;
+    costs[process.process].cases += process.cases.size();
   }
-  return seconds;
+  return costs;
 }
 
 }  // namespace
@@ -66,12 +73,21 @@ bool round_begun(const std::vector<ProcessRecord>& processes, int round) {
 }
 
 bool round_fits(const std::vector<ProcessRecord>& processes, int round, double budget_seconds) {
+  std::size_t planned = 0;
+  for (const ProcessRecord& process : processes) {
+    if (process.process == round) planned += process.cases.size();
+  }
   double spent = 0;
   double slowest = 0;
   int rounds = 0;
-  for (const auto& [number, seconds] : seconds_by_round(processes)) {
+  for (const auto& [number, cost] : cost_by_round(processes)) {
     if (number >= round) continue;
-    spent += seconds;
+    spent += cost.seconds;
+    // A round of fewer cases is shorter, but not by all of them: half of a round is said to be starting up.
+    const double share = planned > 0 && planned < cost.cases
+                             ? static_cast<double>(planned) / static_cast<double>(cost.cases)
+                             : 1;
+    const double seconds = cost.seconds * (1 + share) / 2;
     // The first round computes the oracle's results for all: it says little about those that follow.
     slowest = rounds == 1 ? seconds : std::max(slowest, seconds);
     ++rounds;

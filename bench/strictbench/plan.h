@@ -19,8 +19,8 @@ std::string folder_name(const std::string& utc, const std::string& commit, bool 
 /// The order of `count` operators in round `round`: a permutation, the same for the same seed everywhere.
 std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed, int round);
 
-/// Whether another round is predicted to end within the budget, judged by the rounds before `round`.
-/// The first round always fits.
+/// Whether round `round` is predicted to end within the budget, judged by the rounds before it and by how
+/// many cases it has. The first round always fits.
 bool round_fits(const std::vector<ProcessRecord>& processes, int round, double budget_seconds);
 
 /// Whether any process of the round was started.

@@ -90,6 +90,15 @@ TEST(RoundFits, TheFirstRoundSaysLittleOnceThereIsASecond) {
   EXPECT_FALSE(round_fits(rounds, 3, 83));
 }
 
+TEST(RoundFits, FewerCasesTakeLessButNotByAllOfThem) {
+  std::vector<ProcessRecord> rounds{process("a", 0, ProcessStatus::ok, 50),
+                                    process("a", 1, ProcessStatus::ok, 20),
+                                    process("a", 2, ProcessStatus::pending, 0)};
+  rounds.back().cases = {"a"};  // one of four: 20 s x (1 + 1/4) / 2
+  EXPECT_TRUE(round_fits(rounds, 2, 82.5));
+  EXPECT_FALSE(round_fits(rounds, 2, 82.4));
+}
+
 TEST(RoundBegun, OnlyPendingProcessesCountAsNotBegun) {
   const std::vector<ProcessRecord> processes{
       process("a", 0, ProcessStatus::ok, 1), process("b", 0, ProcessStatus::pending, 0),

@@ -1,21 +1,24 @@
-/// `strictbench run`: options, the result folder, a fresh or a resumed record; runner.h has the loop.
+/// `strictbench run`: a fresh or a resumed record, and how much evidence it needs; runner.h has the loop.
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <random>
-#include <system_error>
+#include <iterator>
+#include <memory>
+#include <utility>
 
+#include "bench/strictbench/adaptive.h"
 #include "bench/strictbench/commands.h"
 #include "bench/strictbench/executables.h"
 #include "bench/strictbench/files.h"
+#include "bench/strictbench/fresh_run.h"
 #include "bench/strictbench/machine.h"
 #include "bench/strictbench/plan.h"
 #include "bench/strictbench/process.h"
 #include "bench/strictbench/run_record.h"
 #include "bench/strictbench/run_summary.h"
 #include "bench/strictbench/runner.h"
+#include "bench/strictbench/widths.h"
 #include "report/error.h"
 
 namespace fs = std::filesystem;
@@ -23,136 +26,28 @@ namespace fs = std::filesystem;
 namespace strictbench::runner {
 namespace {
 
-constexpr int processes_on_gpu = 5;
-constexpr int processes_on_cpu = 3;
-
-struct RunArguments {
-  RunOptions options;
-  std::string out, resume;
-  bool processes_given = false;
+struct Rounds {
+  int least;
+  int most;
 };
+constexpr Rounds rounds_on_gpu{5, 20};
+constexpr Rounds rounds_on_cpu{3, 10};
 
-void require_positive(const char* option, double value) {
-  if (!(value > 0) || std::isinf(value)) throw UsageError(std::string(option) + " must be a number above 0");
-}
-
-/// The words of our own command line; nobody hands them to a subcommand.
-std::vector<std::string> own_command_line() {
-  const std::string text = read_file("/proc/self/cmdline");
-  std::vector<std::string> words;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find('\0', start), text.size());
-    words.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  return words;
-}
-
-/// build.json stands beside the executables; a build without one has no commit.
-void read_build(RunRecord& record) {
-  const fs::path path = fs::path(record.options.executables) / "build.json";
-  record.build = nlohmann::ordered_json::object();
-  if (!fs::exists(path)) return;
-  try {
-    record.build = nlohmann::ordered_json::parse(read_file(path));
-    record.commit = record.build.value("git_commit", "");
-    const auto dirty = record.build.find("git_dirty");
-    record.dirty = dirty != record.build.end() && (*dirty == true || *dirty == "true" || *dirty == "1");
-  } catch (const nlohmann::json::exception& error) {
-    throw UsageError(path.string() + " is not the description of a build: " + error.what());
-  }
-}
-
-/// The folder `results` of the source tree that we stand in, else ./results.
-fs::path results_folder() {
-  fs::path folder = fs::current_path();
-  const auto is_tree = [&] {
-    return fs::is_directory(folder / "baselines") && fs::is_directory(folder / "results");
-  };
-  while (!is_tree() && folder != folder.root_path()) folder = folder.parent_path();
-  return is_tree() ? fs::proximate(folder / "results") : fs::path("results");
-}
-
-/// Creates the result folder. Throws UsageError, with nothing created, where it cannot.
-fs::path create_folder(const std::string& out, const RunRecord& record) {
-  const bool named = !out.empty();
-  fs::path folder =
-      named ? fs::path(out)
-            : results_folder() / folder_name(utc_compact(), record.commit, record.dirty, record.device);
-  const fs::path base = folder;
-  try {
-    if (folder.has_parent_path()) fs::create_directories(folder.parent_path());
-    // Two runs of one second share a name; create_directory tells who was first.
-    for (int next = 2; !fs::create_directory(folder); ++next) {
-      if (named) throw UsageError("--out " + out + " exists already: name a folder that does not");
-      folder = base.string() + "-" + std::to_string(next);
-    }
-  } catch (const fs::filesystem_error& error) {
-    if (named && fs::exists(base))
-      throw UsageError("--out " + out + " exists already: name a folder that does not");
-    throw UsageError("cannot create the result folder " + folder.string() + ": " + error.code().message());
-  }
-  return folder;
-}
-
-void require_release(const std::vector<Executable>& executables) {
-  for (const Executable& executable : executables) {
-    if (executable.build_type != "debug") continue;
-    throw UsageError(executable.path.string() +
-                     " is a debug build, whose times mean nothing: build a release, or give --allow-debug");
-  }
-}
-
-RunRecord fresh_record(RunArguments arguments, StopSignals& signals) {
-  require_positive("--budget", arguments.options.budget_seconds);
-  require_positive("--timeout", arguments.options.timeout_seconds);
-  if (arguments.processes_given && arguments.options.processes < 1) {
-    throw UsageError("--processes must be a number above 0");
-  }
-  if (!arguments.options.device.empty()) require_device(arguments.options.device);
-  if (!arguments.out.empty() && fs::exists(arguments.out)) {
-    throw UsageError("--out " + arguments.out + " exists already: name a folder that does not");
-  }
-  RunRecord record;
-  record.options = arguments.options;
-  record.options.executables =
-      fs::absolute(arguments.options.executables.empty() ? own_folder()
-                                                         : fs::path(arguments.options.executables))
-          .string();
-  std::vector<Executable> executables = find_executables(
-      record.options.executables, {arguments.options.filter, arguments.options.device}, signals);
-  require_selected(executables, arguments.options.filter);
-  for (const Executable& executable : executables)  // a comparison tells them from cases that are gone
-    for (const Case& one : executable.cases)
-      if (!one.selected) record.not_selected.push_back(one.name);
-  std::erase_if(executables, [](const Executable& one) { return one.selected_names().empty(); });
-  if (!arguments.options.allow_debug) require_release(executables);
-
-  for (const Executable& executable : executables) {
-    if (record.gpu_name.empty()) record.gpu_name = executable.gpu_name;
-    std::string device = arguments.options.device;
-    if (device.empty()) device = executable.gpu_name.empty() ? "cpu" : "cuda";
-    record.executables[executable.operator_name] = {sha256_of(executable.path, signals), device,
-                                                    executable.gpu_name};
-  }
-  if (!arguments.processes_given) {
-    record.options.processes = record.gpu_name.empty() ? processes_on_cpu : processes_on_gpu;
-  }
-  record.command = own_command_line();
-  record.seed = (std::uint64_t{std::random_device{}()} << 32) | std::random_device{}();
-  record.device = device_slug(record.gpu_name);
-  record.started_utc = utc_readable();
-  record.machine_before = describe_machine(record.gpu_name);
-  read_build(record);
+/// A run that begins, with its first rounds planned.
+RunRecord begin(const RunArguments& arguments, const std::string& executables, StopSignals& signals,
+                std::vector<Planned>& planned) {
+  arguments.require_usable();
+  RunOptions options = arguments.options;
+  options.executables = fs::absolute(executables.empty() ? own_folder() : fs::path(executables)).string();
+  const std::vector<Executable> found =
+      find_executables(options.executables, {options.filter, options.device}, signals);
+  require_selected(found, options.filter);
+  RunRecord record = fresh_record(options, found, signals);
+  const Rounds rounds = record.gpu_name.empty() ? rounds_on_cpu : rounds_on_gpu;
+  if (!arguments.processes_given()) record.options.processes = rounds.least;
+  record.options.most_processes = arguments.processes_given() ? record.options.processes : rounds.most;
   for (int round = 0; round < record.options.processes; ++round) {
-    for (const std::size_t index : shuffled(executables.size(), record.seed, round)) {
-      ProcessRecord process;
-      process.operator_name = executables[index].operator_name;
-      process.process = round;
-      process.file = process.operator_name + "." + std::to_string(round) + ".json";
-      process.cases = executables[index].selected_names();
-      record.processes.push_back(std::move(process));
-    }
+    std::ranges::move(plan_round({&record}, round, nullptr), std::back_inserter(planned));
   }
   return record;
 }
@@ -189,21 +84,52 @@ void require_unchanged(RunRecord& record, const fs::path& folder, StopSignals& s
   record.notes.push_back(note);
 }
 
-/// Measures, and says how it went. The exit code is that of the command.
-int measure_and_say(RunRecord& record, const fs::path& folder, StopSignals& signals) {
-  record.runner_pid = static_cast<int>(getpid());
-  std::size_t cases = 0;
+/// What a resumed run has left, in the order in which it was planned.
+std::vector<Planned> left_of(const RunRecord& record) {
+  std::vector<Planned> planned;
   for (const ProcessRecord& process : record.processes) {
-    if (process.process == 0) cases += process.cases.size();
+    if (process.status != ProcessStatus::ok) planned.push_back({0, process.operator_name, process.process});
   }
-  std::printf("measuring %zu %s of %zu %s on %s, up to %d %s each\n", cases, cases == 1 ? "case" : "cases",
+  return planned;
+}
+
+/// Looks at what the folder holds, keeps it in the record, and asks for one more round where a case is wide.
+More judge_evidence(RunRecord& record, const fs::path& folder) {
+  if (!record.options.adaptive()) return {};
+  const Side side = read_side({folder.string()}, "real_time");
+  record.evidence = evidence_of(record.processes, half_widths_of(side), record.options);
+  More more;
+  more.open = open_cases(*record.evidence, record.processes, record.options);
+  more.rounds = more.open.empty() ? 0 : 1;
+  return more;
+}
+
+void say_what_is_measured(const RunRecord& record) {
+  std::size_t cases = 0;
+  for (const auto& [name, executable] : record.executables) cases += executable.cases.size();
+  const std::string processes =
+      record.options.adaptive()
+          ? std::to_string(record.options.processes) + " to " + std::to_string(record.options.most_processes)
+          : "up to " + std::to_string(record.options.processes);
+  std::printf("measuring %zu %s of %zu %s on %s, %s %s each\n", cases, cases == 1 ? "case" : "cases",
               record.executables.size(), record.executables.size() == 1 ? "operator" : "operators",
-              record.gpu_name.empty() ? "the CPU" : record.gpu_name.c_str(), record.options.processes,
-              record.options.processes == 1 ? "process" : "processes");
+              record.gpu_name.empty() ? "the CPU" : record.gpu_name.c_str(), processes.c_str(),
+              record.options.most_processes == 1 ? "process" : "processes");
   std::fflush(stdout);
+}
+
+/// Measures, and says how it went. The exit code is that of the command.
+int measure_and_say(RunRecord& record, const fs::path& folder, std::vector<Planned> planned,
+                    StopSignals& signals) {
+  record.runner_pid = static_cast<int>(getpid());
+  say_what_is_measured(record);
   int stop = 0;
   try {
-    stop = measure(record, folder, signals);
+    std::vector<std::unique_ptr<Arm>> arms;
+    arms.push_back(std::make_unique<Arm>(record, folder));
+    Runner runner(
+        std::move(arms), [&](int) { return judge_evidence(record, folder); }, signals);
+    stop = runner.measure(std::move(planned));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "strictbench: %s; what was finished stays in %s, and --resume measures the rest\n",
                  error.what(), folder.c_str());
@@ -220,17 +146,19 @@ int measure_and_say(RunRecord& record, const fs::path& folder, StopSignals& sign
   return all_ok(record) ? 0 : 1;
 }
 
-int run(const RunArguments& arguments) {
+int run(const RunArguments& arguments, const std::string& executables, const std::string& resume) {
   open_missing_standard_streams();
   StopSignals signals;
   try {
-    if (arguments.resume.empty()) {
-      RunRecord record = fresh_record(arguments, signals);
-      const fs::path folder = create_folder(arguments.out, record);
+    if (resume.empty()) {
+      std::vector<Planned> planned;
+      RunRecord record = begin(arguments, executables, signals, planned);
+      const fs::path folder = create_folder(
+          arguments.out, folder_name(utc_compact(), record.commit, record.dirty, record.device));
       const FolderLock lock(folder);
-      return measure_and_say(record, folder, signals);
+      return measure_and_say(record, folder, std::move(planned), signals);
     }
-    const fs::path folder = arguments.resume;
+    const fs::path folder = resume;
     RunRecord record = load(folder);
     const FolderLock lock(folder);
     if (!lock.held()) {
@@ -243,7 +171,7 @@ int run(const RunArguments& arguments) {
       return 0;
     }
     require_unchanged(record, folder, signals);
-    return measure_and_say(record, folder, signals);
+    return measure_and_say(record, folder, left_of(record), signals);
   } catch (const Stopped& stopped) {
     return stopped.exit_code();
   }
@@ -257,37 +185,21 @@ namespace strictbench {
 void add_run_command(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("run", "Measure: each operator in processes of its own, several times");
-  auto arguments = std::make_shared<runner::RunArguments>();
-  runner::RunOptions& options = arguments->options;
-  std::vector<CLI::Option*> fresh;
-  fresh.push_back(command->add_option("--filter", options.filter,
-                                      "Only cases in whose names this regular expression is found"));
-  CLI::Option* processes = command->add_option("--processes", options.processes,
-                                               "Starts of each operator (default: 5 on a GPU, 3 on the CPU)");
-  fresh.push_back(processes);
-  fresh.push_back(
-      command->add_option("--budget", options.budget_seconds,
-                          "Seconds after which no further round of processes begins (default: 600)"));
-  fresh.push_back(command->add_option("--timeout", options.timeout_seconds,
-                                      "Seconds after which a process is ended (default: 600)"));
-  fresh.push_back(command->add_option("--device", options.device,
-                                      "cpu, cuda or the index of a GPU (default: GPU 0 where there is one)"));
-  fresh.push_back(command->add_option(
-      "--out", arguments->out, "Result folder; must not exist (default: results/<utc>_<commit>_<device>)"));
-  fresh.push_back(command->add_flag("--allow-debug", options.allow_debug, "Measure a debug build"));
+  const auto arguments = std::make_shared<runner::RunArguments>();
+  arguments->add_to(*command, "5 on a GPU and 3 on the CPU, more for cases that vary, up to 20 and 10");
   // For tests, which have benchmarks of their own: not in the help.
-  fresh.push_back(command->add_option("--executables", options.executables)->group(""));
-  CLI::Option* resume =
-      command->add_option("--resume", arguments->resume,
-                          "Finish the run in this result folder, with the options it was begun with");
+  const auto executables = std::make_shared<std::string>();
+  const CLI::Option* folder = command->add_option("--executables", *executables)->group("");
+  const auto resume = std::make_shared<std::string>();
+  const CLI::Option* resume_option = command->add_option(
+      "--resume", *resume, "Finish the run in this result folder, with the options it was begun with");
   command->callback([=, &action] {
-    arguments->processes_given = processes->count() > 0;
-    for (const CLI::Option* option : fresh) {
-      if (resume->count() == 0 || option->count() == 0) continue;
-      throw UsageError("--resume takes every option from the folder's run.json: leave out " +
-                       option->get_name());
+    std::string given = arguments->first_given();
+    if (given.empty() && folder->count() > 0) given = folder->get_name();
+    if (resume_option->count() > 0 && !given.empty()) {
+      throw UsageError("--resume takes every option from the folder's run.json: leave out " + given);
     }
-    action = [=] { return runner::run(*arguments); };
+    action = [=] { return runner::run(*arguments, *executables, *resume); };
   });
 }
 

@@ -30,12 +30,9 @@ namespace {
 constexpr int format_version = 1;
 
 Json to_json(const RunOptions& options) {
-  Json json{{"processes", options.processes},
-            {"most_processes", options.most_processes},
-            {"budget", options.budget_seconds},
-            {"timeout", options.timeout_seconds},
-            {"allow_debug", options.allow_debug},
-            {"executables", options.executables}};
+  Json json{{"processes", options.processes},     {"most_processes", options.most_processes},
+            {"budget", options.budget_seconds},   {"timeout", options.timeout_seconds},
+            {"allow_debug", options.allow_debug}, {"executables", options.executables}};
   if (!options.filter.empty()) json["filter"] = options.filter;
   if (!options.device.empty()) json["device"] = options.device;
   return json;
@@ -104,8 +101,9 @@ EvidenceRecord evidence_from(const Json& json) {
   json.at("stopped_early").get_to(evidence.stopped_early);
   for (const Json& wide : json.at("wide")) {
     const Json& width = wide.at("half_width");
-    evidence.wide.push_back({wide.at("case").get<std::string>(),
-                             width.is_null() ? std::numeric_limits<double>::infinity() : width.get<double>()});
+    evidence.wide.push_back({wide.at("case").get<std::string>(), width.is_null()
+                                                                     ? std::numeric_limits<double>::infinity()
+                                                                     : width.get<double>()});
   }
   return evidence;
 }
@@ -155,7 +153,9 @@ RunRecord record_from(const Json& json) {
   record.build = json.at("build");
   for (const auto& [name, executable] : json.at("executables").items()) {
     record.executables[name] = {executable.at("sha256").get<std::string>(),
-                                executable.at("device").get<std::string>(), executable.value("gpu_name", "")};
+                                executable.at("device").get<std::string>(),
+                                executable.value("gpu_name", ""),
+                                {}};
   }
   record.machine_before = json.at("machine").at("before");
   json.at("notes").get_to(record.notes);
@@ -163,10 +163,14 @@ RunRecord record_from(const Json& json) {
   record.not_selected = json.value("not_selected", std::vector<std::string>{});
   for (const Json& process : json.at("processes")) {
     record.processes.push_back(process_from(process));
-    if (!record.executables.contains(record.processes.back().operator_name)) {
-      throw UsageError("a process measures '" + record.processes.back().operator_name +
-                       "', which is not among its executables");
+    const ProcessRecord& last = record.processes.back();
+    const auto executable = record.executables.find(last.operator_name);
+    if (executable == record.executables.end()) {
+      throw UsageError("a process measures '" + last.operator_name + "', which is not among its executables");
     }
+    // The first process of an operator is to measure every case, later ones may have fewer.
+    std::vector<std::string>& cases = executable->second.cases;
+    if (last.cases.size() > cases.size()) cases = last.cases;
   }
   return record;
 }

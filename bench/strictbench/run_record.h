@@ -14,8 +14,8 @@ namespace strictbench::runner {
 
 /// The options of `run` that decide what is measured and how; `--resume` takes them from the record.
 struct RunOptions {
-  std::string filter;  ///< empty: none
-  std::string device;  ///< cpu, cuda or an index; empty: each executable's default
+  std::string filter;      ///< empty: none
+  std::string device;      ///< cpu, cuda or an index; empty: each executable's default
   int processes = 0;       ///< of each case, at least; 0: not decided yet
   int most_processes = 0;  ///< of a case whose interval stays wide; the same as `processes` where N was asked
   double budget_seconds = 600;
@@ -49,6 +49,7 @@ struct MeasuredExecutable {
   std::string sha256;
   std::string device;  ///< what `--device` it is started with
   std::string gpu_name;
+  std::vector<std::string> cases;  ///< those that the run selects
 };
 
 /// A case and half of the interval that a comparison of two sides like it would have, as a logarithm.
@@ -78,9 +79,9 @@ struct RunRecord {
   RunStatus status = RunStatus::running;
   int runner_pid = 0;
   std::vector<std::string> notes;
-  std::optional<EvidenceRecord> evidence;  ///< of an adaptive run that was not interrupted
-  std::vector<std::string> not_selected;  ///< cases that exist and were not asked for
-  std::vector<ProcessRecord> processes;   ///< in the order in which they are started
+  std::optional<EvidenceRecord> evidence;  ///< of an adaptive run, as of its last look
+  std::vector<std::string> not_selected;   ///< cases that exist and were not asked for
+  std::vector<ProcessRecord> processes;    ///< in the order in which they are started
 };
 
 /// Writes DIR/run.json whole. Throws std::system_error that names the file.

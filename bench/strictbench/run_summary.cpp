@@ -1,10 +1,13 @@
 #include "bench/strictbench/run_summary.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <map>
 #include <set>
 #include <tuple>
 
+#include "bench/strictbench/adaptive.h"
 #include "bench/strictbench/plan.h"
 
 namespace strictbench::runner {
@@ -71,17 +74,49 @@ std::string count_line(const RunRecord& record) {
       rounds.insert(process.process);
     }
   }
+  // Cases have different numbers of processes where the evidence decided.
+  int fewest = 0;
+  int most = 0;
+  for (const auto& [name, count] : processes_of_cases(record.processes)) {
+    fewest = fewest == 0 ? count : std::min(fewest, count);
+    most = std::max(most, count);
+  }
+  const std::string processes =
+      fewest == most ? std::to_string(rounds.size()) + (rounds.size() == 1 ? " process" : " processes") +
+                           " of each operator"
+                     : std::to_string(fewest) + " to " + std::to_string(most) + " processes of each case";
   std::map<CaseState, int> counts;
   for (const auto& [name, state] : worst) ++counts[state];
-  std::string line = std::to_string(worst.size()) + (worst.size() == 1 ? " case, " : " cases, ") +
-                     std::to_string(rounds.size()) + (rounds.size() == 1 ? " process" : " processes") +
-                     " of each operator, " + duration_text(seconds) + ":";
+  std::string line = std::to_string(worst.size()) + (worst.size() == 1 ? " case, " : " cases, ") + processes +
+                     ", " + duration_text(seconds) + ":";
   std::string parts;
   for (const auto& [state, count] : counts) {
     parts += (parts.empty() ? " " : ", ") + std::to_string(count) + " " + to_string(state);
   }
   if (pending > 0) parts += (parts.empty() ? " " : ", ") + std::to_string(pending) + " processes not run";
   return line + parts + "\n";
+}
+
+/// How many cases stopped early, how many are still wide, and the widest of them.
+std::string evidence_line(const RunRecord& record) {
+  if (!record.evidence) return {};
+  constexpr std::size_t most_named = 3;
+  const EvidenceRecord& evidence = *record.evidence;
+  std::string line = std::to_string(evidence.stopped_early) +
+                     (evidence.stopped_early == 1 ? " case" : " cases") + " stopped early, " +
+                     std::to_string(evidence.wide.size()) + " still wide";
+  for (std::size_t i = 0; i < std::min(evidence.wide.size(), most_named); ++i) {
+    const CaseWidth& wide = evidence.wide[i];
+    char width[32] = "unknown";
+    if (std::isfinite(wide.half_width)) {
+      std::snprintf(width, sizeof width, "+-%.2g %%", 100 * std::expm1(wide.half_width));
+    }
+    line += (i == 0 ? ": " : ", ") + wide.name + " (" + width + ")";
+  }
+  if (evidence.wide.size() > most_named) {
+    line += " and " + std::to_string(evidence.wide.size() - most_named) + " more";
+  }
+  return line + "\n";
 }
 
 }  // namespace
@@ -95,7 +130,7 @@ std::string summary(const RunRecord& record, const std::filesystem::path& folder
                     const std::string& program) {
   std::string text = group_lines(record);
   for (const std::string& note : record.notes) text += note + "\n";
-  text += count_line(record);
+  text += count_line(record) + evidence_line(record);
   text += folder.string() + "\n";
   const std::string called = shell_word(program);
   const std::string word = shell_word(folder.string());

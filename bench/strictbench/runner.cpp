@@ -1,15 +1,10 @@
 #include "bench/strictbench/runner.h"
 
 #include <algorithm>
-#include <chrono>
+#include <utility>
 
-#include "bench/strictbench/files.h"
-#include "bench/strictbench/machine.h"
+#include "bench/strictbench/adaptive.h"
 #include "bench/strictbench/plan.h"
-#include "bench/strictbench/progress.h"
-#include "bench/strictbench/rows.h"
-
-namespace fs = std::filesystem;
 
 namespace strictbench::runner {
 namespace {
@@ -20,221 +15,153 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Where the processes of a run share what the oracle said; there while the run lasts.
-class OracleFolder {
- public:
-  static fs::path path(const fs::path& folder) { return folder / ".oracle"; }
-
-  explicit OracleFolder(const fs::path& folder) : path_(path(folder)) {
-    fs::remove_all(path_);  // of a run that was killed: its last file may be a part
-    fs::create_directory(path_);
-  }
-  ~OracleFolder() {
-    std::error_code ignored;  // a folder taken away meanwhile is no oracle folder left behind
-    fs::remove_all(path_, ignored);
-  }
-  OracleFolder(const OracleFolder&) = delete;
-  OracleFolder& operator=(const OracleFolder&) = delete;
-
- private:
-  fs::path path_;
-};
-
-std::vector<std::string> arguments_of(const RunRecord& record, const ProcessRecord& process,
-                                      const fs::path& folder) {
-  const MeasuredExecutable& executable = record.executables.at(process.operator_name);
-  std::vector<std::string> arguments{executable_path(record, process.operator_name).string(),
-                                     "--device=" + executable.device,
-                                     "--benchmark_out=" + (folder / process.file).string() + ".tmp",
-                                     "--benchmark_out_format=json",
-                                     "--oracle-cache=" + OracleFolder::path(folder).string(),
-                                     "--progress-fd=" + std::to_string(progress_descriptor),
-                                     "--benchmark_context=process_index=" + std::to_string(process.process) +
-                                         ",binary_sha256=" + executable.sha256};
-  if (!record.options.filter.empty()) arguments.push_back("--benchmark_filter=" + record.options.filter);
-  return arguments;
+/// The entry of a planned process; null where it was taken out meanwhile.
+ProcessRecord* entry_of(RunRecord& record, const Planned& planned) {
+  const auto found = std::ranges::find_if(record.processes, [&](const ProcessRecord& process) {
+    return process.operator_name == planned.operator_name && process.process == planned.round;
+  });
+  return found == record.processes.end() ? nullptr : &*found;
 }
-
-std::string with_message(const std::string& reason, const Ending& ending) {
-  return ending.error_lines.empty() ? reason : reason + ": " + ending.error_lines.back();
-}
-
-/// What became of the process, judged by how it ended alone.
-void judge_ending(ProcessRecord& process, const Ending& ending, const CaseProgress& at, double timeout) {
-  const std::string place = at.name.empty() ? std::string() : " in " + at.text();
-  process.exit_code.reset();
-  process.signal.reset();
-  process.reason.clear();
-  process.seconds = ending.seconds;
-  if (ending.signal != 0) {
-    process.signal = ending.signal;
-  } else {
-    process.exit_code = ending.exit_code;
-  }
-  if (ending.timed_out) {
-    process.status = ProcessStatus::timed_out;
-    process.reason = "ran past its time limit of " + duration_text(timeout) + place;
-  } else if (ending.signal != 0) {
-    process.status = ProcessStatus::crashed;
-    process.reason = with_message("ended by " + signal_name(ending.signal) + place, ending);
-  } else if (ending.exit_code != 0) {
-    process.status = ProcessStatus::failed;
-    process.reason = with_message("exited with code " + std::to_string(ending.exit_code) + place, ending);
-  } else {
-    process.status = ProcessStatus::ok;
-  }
-}
-
-/// Keeps what the process wrote, all of it or its whole rows, and judges the cases by it.
-void keep_results(ProcessRecord& process, const fs::path& temporary, const fs::path& kept) {
-  nlohmann::json document;
-  std::string unreadable = "left no result file";
-  bool whole = false;
-  if (fs::exists(temporary)) {
-    const std::string text = read_file(temporary);
-    try {
-      document = parse_results(text);
-      whole = true;
-    } catch (const nlohmann::json::exception& error) {
-      unreadable = std::string("left a result file that cannot be read: ") + error.what();
-      if (const std::optional<std::string> rows = salvage(text)) {
-        write_whole(kept, *rows);
-        document = parse_results(*rows);
-      }
-    }
-  }
-  if (whole) {
-    publish(temporary, kept);
-  } else {
-    fs::remove(temporary);
-    if (document.is_null()) fs::remove(kept);  // an earlier attempt's, on a resumed run
-    if (process.status == ProcessStatus::ok) {
-      process.status = ProcessStatus::failed;
-      process.reason = unreadable;
-    }
-  }
-  const std::string lost = process.reason.empty() ? "the process wrote no row of it" : process.reason;
-  process.problems = find_problems(document, process.cases, lost);
-  const auto serious = std::ranges::find_if(
-      process.problems, [](const Problem& problem) { return problem.state != CaseState::skipped; });
-  if (serious == process.problems.end()) return;
-  if (process.status == ProcessStatus::ok) process.status = ProcessStatus::failed;
-  // A row that says what is wrong tells more than an exit code that says that something is.
-  const bool by_exit_code = process.exit_code.value_or(0) != 0 && serious->reason != lost;
-  if (process.reason.empty() || by_exit_code) process.reason = serious->name + ": " + serious->reason;
-}
-
-class Run {
- public:
-  Run(RunRecord& record, const fs::path& folder, StopSignals& signals)
-      : record_(record), folder_(folder), signals_(signals) {
-    for (const auto& [name, executable] : record_.executables) built_[name] = build_of(name);
-  }
-
-  int measure_all() {
-    for (ProcessRecord& process : record_.processes) {
-      if (process.status == ProcessStatus::ok) continue;
-      const bool new_round = !round_begun(record_.processes, process.process);
-      if (new_round && !round_fits(record_.processes, process.process, record_.options.budget_seconds)) {
-        drop_rounds_from(process.process);
-        break;
-      }
-      if (const int stop = measure_one(process)) return stop;
-    }
-    return signals_.received();
-  }
-
- private:
-  using Build = std::pair<fs::file_time_type, std::uintmax_t>;
-
-  Build build_of(const std::string& operator_name) const {
-    const fs::path path = executable_path(record_, operator_name);
-    return {fs::last_write_time(path), fs::file_size(path)};
-  }
-
-  int measure_one(ProcessRecord& process) {
-    if (build_of(process.operator_name) != built_.at(process.operator_name)) {
-      throw std::runtime_error(executable_path(record_, process.operator_name).string() +
-                               " was built anew during the run");
-    }
-    const fs::path kept = folder_ / process.file;
-    fs::path temporary = kept;
-    temporary += ".tmp";
-    fs::remove(temporary);
-    process.status = ProcessStatus::running;
-    save(record_, folder_);
-
-    CaseProgress at;
-    const Clock::time_point start = Clock::now();
-    ChildCommand command;
-    command.arguments = arguments_of(record_, process, folder_);
-    command.timeout_seconds = record_.options.timeout_seconds;
-    command.on_progress = [&](std::string_view line) { at.read(line); };
-    command.tick_seconds = progress_.on_terminal() ? 0.25 : 1;
-    command.on_tick = [&] { show(process, at, seconds_since(start)); };
-    show(process, at, 0);
-    const Ending ending = run_child(command, signals_);
-    if (ending.stopped_by != 0) {
-      process.status = ProcessStatus::pending;
-      fs::remove(temporary);
-      return ending.stopped_by;
-    }
-    judge_ending(process, ending, at, record_.options.timeout_seconds);
-    keep_results(process, temporary, kept);
-    save(record_, folder_);
-    return 0;
-  }
-
-  void drop_rounds_from(int round) {
-    const int asked = record_.options.processes;
-    std::erase_if(record_.processes, [&](const ProcessRecord& process) { return process.process >= round; });
-    record_.notes.push_back("stopped after " + std::to_string(round) + " of " + std::to_string(asked) +
-                            " processes of each operator: one more would pass the budget of " +
-                            duration_text(record_.options.budget_seconds));
-  }
-
-  void show(const ProcessRecord& process, const CaseProgress& at, double seconds) {
-    if (!progress_.due()) return;
-    const Forecast ahead = forecast(record_.processes, process, seconds, at.done);
-    const double elapsed = seconds_since(start_);
-    std::string line = std::to_string(ahead.cases_left) +
-                       (ahead.cases_left == 1 ? " case left, " : " cases left, ") + duration_text(elapsed);
-    if (ahead.seconds_left >= 0) {
-      // Rounds that the budget will not let begin are not worth waiting for.
-      const double limit = std::max(0.0, record_.options.budget_seconds - elapsed);
-      line += " + about " +
-              duration_text(process.process > 0 ? std::min(ahead.seconds_left, limit) : ahead.seconds_left);
-    }
-    progress_.show(line + "  " + (at.name.empty() ? process.operator_name : at.text()));
-  }
-
-  RunRecord& record_;
-  const fs::path& folder_;
-  StopSignals& signals_;
-  std::map<std::string, Build> built_;
-  Progress progress_;
-  Clock::time_point start_ = Clock::now();
-};
 
 }  // namespace
 
-fs::path executable_path(const RunRecord& record, const std::string& operator_name) {
-  return fs::path(record.options.executables) / ("bench_" + operator_name);
+std::vector<Planned> plan_round(const std::vector<RunRecord*>& records, int round,
+                                const std::set<std::string>* open) {
+  std::set<std::string> names;
+  for (const RunRecord* record : records) {
+    for (const auto& [name, executable] : record->executables) names.insert(name);
+  }
+  const std::vector<std::string> operators(names.begin(), names.end());
+  std::vector<Planned> planned;
+  for (const Start& start : starts_of_round(operators.size(), records.size(), records[0]->seed, round)) {
+    RunRecord& record = *records[start.arm];
+    const std::string& name = operators[start.operator_index];
+    const auto executable = record.executables.find(name);
+    if (executable == record.executables.end()) continue;  // an operator of the other build
+    ProcessRecord process;
+    process.operator_name = name;
+    process.process = round;
+    process.file = name + "." + std::to_string(round) + ".json";
+    process.cases = executable->second.cases;
+    if (open) std::erase_if(process.cases, [&](const std::string& one) { return !open->contains(one); });
+    if (process.cases.empty()) continue;
+    record.processes.push_back(std::move(process));
+    planned.push_back({start.arm, name, round});
+  }
+  return planned;
 }
 
-int measure(RunRecord& record, const fs::path& folder, StopSignals& signals) {
-  record.status = RunStatus::running;
-  record.finished_utc.clear();
-  int stop = 0;
-  {
-    const OracleFolder oracle(folder);
-    stop = Run(record, folder, signals).measure_all();
-  }
-  record.status = stop == 0 ? RunStatus::complete : RunStatus::interrupted;
-  record.finished_utc = utc_readable();
-  record.machine_after = describe_machine(record.gpu_name);
-  save(record, folder);
+Runner::Runner(std::vector<std::unique_ptr<Arm>> arms, AskForMore more, StopSignals& signals)
+    : arms_(std::move(arms)), more_(std::move(more)), signals_(signals) {}
+
+int Runner::measure(std::vector<Planned> planned) {
+  const int stop = measure_all(std::move(planned));
+  progress_.clear();
+  for (const auto& arm : arms_) arm->finish(/*complete=*/stop == 0);
   return stop;
+}
+
+int Runner::measure_all(std::vector<Planned> planned) {
+  std::vector<RunRecord*> records;
+  for (const auto& arm : arms_) records.push_back(&arm->record());
+  while (true) {
+    if (const int stop = measure_planned(planned)) return stop;
+    planned.clear();
+    for (const auto& arm : arms_) save(arm->record(), arm->folder());
+    int rounds = 0;
+    for (const ProcessRecord& process : processes()) rounds = std::max(rounds, process.process + 1);
+    // Asked even where the budget is spent: what it learns is told at the end.
+    const More more = more_(rounds);
+    if (out_of_budget_ || more.rounds == 0) return signals_.received();
+    open_ = more.open.size();
+    for (int round = rounds; round < rounds + more.rounds; ++round) {
+      std::ranges::move(plan_round(records, round, &more.open), std::back_inserter(planned));
+    }
+    if (planned.empty()) return signals_.received();
+  }
+}
+
+int Runner::measure_planned(const std::vector<Planned>& planned) {
+  for (const Planned& next : planned) {
+    if (drop_troubled(next)) continue;
+    RunRecord& record = arms_[next.arm]->record();
+    ProcessRecord* process = entry_of(record, next);
+    const std::vector<ProcessRecord> all = processes();
+    if (!round_begun(all, next.round) && !round_fits(all, next.round, record.options.budget_seconds)) {
+      drop_rounds_from(next.round);
+      out_of_budget_ = true;
+      return 0;
+    }
+    if (const int stop = measure_one(next, *process)) return stop;
+  }
+  return 0;
+}
+
+/// Takes cases with trouble out of a process that was never started, and the process where none is left.
+bool Runner::drop_troubled(const Planned& planned) {
+  RunRecord& record = arms_[planned.arm]->record();
+  ProcessRecord* process = entry_of(record, planned);
+  if (!record.options.adaptive() || process->status != ProcessStatus::pending) return false;
+  const std::set<std::string> troubled = troubled_cases(processes());
+  std::erase_if(process->cases, [&](const std::string& name) { return troubled.contains(name); });
+  if (!process->cases.empty()) return false;
+  record.processes.erase(record.processes.begin() + (process - record.processes.data()));
+  return true;
+}
+
+int Runner::measure_one(const Planned& planned, ProcessRecord& process) {
+  const Clock::time_point start = Clock::now();
+  Watch watch;
+  watch.tick_seconds = progress_.on_terminal() ? 0.25 : 1;
+  watch.on_tick = [&](const CaseProgress& at) { show(planned, at, seconds_since(start)); };
+  return arms_[planned.arm]->measure(process, signals_, watch);
+}
+
+std::vector<ProcessRecord> Runner::processes() const {
+  std::vector<ProcessRecord> all;
+  for (const auto& arm : arms_) {
+    const std::vector<ProcessRecord>& some = arm->record().processes;
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+void Runner::drop_rounds_from(int round) {
+  for (const auto& arm : arms_) {
+    RunRecord& record = arm->record();
+    std::erase_if(record.processes, [&](const ProcessRecord& process) { return process.process >= round; });
+    const std::string asked = record.options.adaptive() ? " rounds of processes"
+                                                        : " of " + std::to_string(record.options.processes) +
+                                                              " processes of each operator";
+    record.notes.push_back("stopped after " + std::to_string(round) + asked +
+                           ": one more would pass the budget of " +
+                           duration_text(record.options.budget_seconds));
+  }
+}
+
+void Runner::show(const Planned& planned, const CaseProgress& at, double seconds) {
+  if (!progress_.due()) return;
+  const std::vector<ProcessRecord> all = processes();
+  std::size_t index = 0;
+  for (std::size_t arm = 0; arm < planned.arm; ++arm) index += arms_[arm]->record().processes.size();
+  RunRecord& record = arms_[planned.arm]->record();
+  index += static_cast<std::size_t>(entry_of(record, planned) - record.processes.data());
+  const Forecast ahead = forecast(all, all[index], seconds, at.done);
+  const double elapsed = seconds_since(start_);
+  std::string line;
+  if (open_ > 0) {
+    line = "round " + std::to_string(planned.round + 1) + ", " + std::to_string(open_) +
+           (open_ == 1 ? " case still open, " : " cases still open, ");
+  }
+  line += std::to_string(ahead.cases_left) + (ahead.cases_left == 1 ? " case left, " : " cases left, ") +
+          duration_text(elapsed);
+  if (ahead.seconds_left >= 0) {
+    // Rounds that the budget will not let begin are not worth waiting for.
+    const double limit = std::max(0.0, record.options.budget_seconds - elapsed);
+    line += " + about " +
+            duration_text(planned.round > 0 ? std::min(ahead.seconds_left, limit) : ahead.seconds_left);
+  }
+  progress_.show(line + "  " + (at.name.empty() ? planned.operator_name : at.text()));
 }
 
 }  // namespace strictbench::runner

@@ -1,18 +1,63 @@
-/// The loop of a run: starts what its record says is left, and keeps record and files whole all the way.
+/// The loop of a run, over one build or two: starts what is planned, then asks whether more is needed.
 #pragma once
-#include <filesystem>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
 
+#include "bench/strictbench/arm.h"
 #include "bench/strictbench/process.h"
-#include "bench/strictbench/run_record.h"
 
 namespace strictbench::runner {
 
-/// Where the executable of an operator stands.
-std::filesystem::path executable_path(const RunRecord& record, const std::string& operator_name);
+/// One process to start: an entry of an arm's record.
+struct Planned {
+  std::size_t arm = 0;
+  std::string operator_name;
+  int round = 0;
+};
 
-/// Measures every process of `record` that is not ok, round by round within the budget, and writes the
-/// record into `folder` at each change. Returns with the record complete, or interrupted and the stop signal.
-/// Throws std::system_error where the folder cannot be written.
-int measure(RunRecord& record, const std::filesystem::path& folder, StopSignals& signals);
+/// The rounds to add, and the cases that they measure.
+struct More {
+  int rounds = 0;  ///< 0: enough
+  std::set<std::string> open;
+};
+
+/// Adds the processes of round `round` to the records, one record for each arm, and returns them in the order
+/// in which they are to be started. `open`: measure these cases alone; null: all that are selected.
+std::vector<Planned> plan_round(const std::vector<RunRecord*>& records, int round,
+                                const std::set<std::string>* open);
+
+/// Runs of one or several builds at once, their processes in turn, on one budget.
+class Runner {
+ public:
+  /// `more` is asked each time when everything planned is measured, with the number of rounds so far.
+  using AskForMore = std::function<More(int rounds)>;
+
+  Runner(std::vector<std::unique_ptr<Arm>> arms, AskForMore more, StopSignals& signals);
+
+  /// Measures `planned` and whatever `more` adds, round by round within the budget, and finishes every arm.
+  /// Returns the stop signal that ended it, else 0. Throws what Arm::measure throws.
+  int measure(std::vector<Planned> planned);
+
+ private:
+  int measure_all(std::vector<Planned> planned);
+  int measure_planned(const std::vector<Planned>& planned);
+  int measure_one(const Planned& planned, ProcessRecord& process);
+  bool drop_troubled(const Planned& planned);
+  std::vector<ProcessRecord> processes() const;
+  void drop_rounds_from(int round);
+  void show(const Planned& planned, const CaseProgress& at, double seconds);
+
+  std::vector<std::unique_ptr<Arm>> arms_;
+  AskForMore more_;
+  StopSignals& signals_;
+  Progress progress_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  bool out_of_budget_ = false;
+  std::size_t open_ = 0;  // cases of the rounds that were added last
+};
 
 }  // namespace strictbench::runner

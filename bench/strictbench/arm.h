@@ -1,0 +1,56 @@
+/// One build's share of a run: its record, and the result folder that both record and results stand in.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "bench/strictbench/process.h"
+#include "bench/strictbench/progress.h"
+#include "bench/strictbench/run_record.h"
+
+namespace strictbench::runner {
+
+/// Where the executable of an operator stands.
+std::filesystem::path executable_path(const RunRecord& record, const std::string& operator_name);
+
+/// Somebody who looks on while a process runs.
+struct Watch {
+  double tick_seconds = 1;
+  std::function<void(const CaseProgress&)> on_tick;
+};
+
+/// Starts processes of one record and keeps record and files whole all the way. Results that its processes
+/// share, and lists of cases for them, are in the folder while this object lives.
+class Arm {
+ public:
+  /// Marks the record as running; `record` and the folder must outlive this.
+  Arm(RunRecord& record, std::filesystem::path folder);
+  ~Arm();
+  Arm(const Arm&) = delete;
+  Arm& operator=(const Arm&) = delete;
+
+  RunRecord& record() { return record_; }
+  const std::filesystem::path& folder() const { return folder_; }
+
+  /// Runs `process`, an entry of the record, and judges what it left. Returns the stop signal that ended it,
+  /// else 0. Throws std::system_error where the folder cannot be written, std::runtime_error where the
+  /// executable changed since this object was made.
+  int measure(ProcessRecord& process, StopSignals& signals, const Watch& watch);
+
+  /// Writes the record for the last time.
+  void finish(bool complete);
+
+ private:
+  using Build = std::pair<std::filesystem::file_time_type, std::uintmax_t>;
+
+  Build build_of(const std::string& operator_name) const;
+  std::filesystem::path write_cases(const ProcessRecord& process) const;
+
+  RunRecord& record_;
+  std::filesystem::path folder_;
+  std::map<std::string, Build> built_;
+};
+
+}  // namespace strictbench::runner
