@@ -1,6 +1,13 @@
 # The entry scripts, the build's description of itself, and shellcheck where it is installed.
 if(STRICTBENCH_TESTS)
   add_test(NAME scripts COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/scripts_test.py)
+  set(same_everywhere ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/same_everywhere_test.py
+                      ${CMAKE_COMMAND} ${CMAKE_CXX_COMPILER})
+  add_test(NAME same_executables_everywhere COMMAND ${same_everywhere})
+  if(STRICTBENCH_HAS_CUDA)
+    add_test(NAME same_cuda_executables_everywhere COMMAND ${same_everywhere} ${CMAKE_CUDA_COMPILER})
+    set_tests_properties(same_cuda_executables_everywhere PROPERTIES LABELS slow)
+  endif()
   find_program(SHELLCHECK shellcheck)
   if(SHELLCHECK)
     add_test(NAME shellcheck
