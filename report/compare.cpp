@@ -8,6 +8,7 @@
 #include "report/environment.h"
 #include "report/error.h"
 #include "report/judge.h"
+#include "report/pairs.h"
 #include "report/row_evidence.h"
 #include "report/row_name.h"
 #include "report/text.h"
@@ -112,9 +113,21 @@ class Comparer {
       decide(row, Verdict::incomparable, *difference);
       return;
     }
+    RowSample sample = pair_of(b, c);
+    if (options_.paired) {
+      const double sign = b.unit == Unit::rate ? -1 : 1;
+      PairedSample paired{sample.group, paired_log_ratios(baseline_, b, contender_, c, sign),
+                          sample.resolution};
+      if (paired.log_ratios.empty()) {
+        decide(row, Verdict::incomparable, "no process measured it on both sides");
+        return;
+      }
+      facts_.pairs.insert(paired.log_ratios.size());
+      paired_samples_.push_back(std::move(paired));
+    }
     if (difference) row.reason = *difference;
     pairs_.push_back({result_.rows.size() - 1, difference.has_value()});
-    samples_.push_back(pair_of(b, c));
+    samples_.push_back(std::move(sample));
   }
 
   RowSample pair_of(const Evidence& b, const Evidence& c) {
@@ -126,9 +139,14 @@ class Comparer {
     sample.baseline = sample_of(b, sign, before);
     sample.contender = sample_of(c, sign, after);
     sample.resolution = std::max(resolution_of(b), resolution_of(c));
-    sample.across_sessions = before.size() > 1 || after.size() > 1 ||
-                             known_to_differ(baseline_.sessions[before[0]], contender_.sessions[after[0]]);
+    sample.across_sessions = !options_.paired && known_sessions_differ(before, after);
     return sample;
+  }
+
+  bool known_sessions_differ(const std::vector<std::uint32_t>& before,
+                             const std::vector<std::uint32_t>& after) {
+    return before.size() > 1 || after.size() > 1 ||
+           known_to_differ(baseline_.sessions[before[0]], contender_.sessions[after[0]]);
   }
 
   std::optional<std::string> environments_differ(const Evidence& b, const Evidence& c) {
@@ -156,7 +174,11 @@ class Comparer {
                                          [](const RowSample& sample) { return sample.across_sessions; });
     facts_.threshold_given = options_.threshold.has_value();
     result_.threshold = options_.threshold.value_or(facts_.across_sessions ? 0.05 : 0.01);
-    const TableIntervals table = judge_table(samples_, options_.alpha, result_.threshold);
+    TableIntervals table = judge_table(samples_, options_.alpha, result_.threshold);
+    if (options_.paired) {
+      table.rows = judge_pairs(paired_samples_, options_.alpha, result_.threshold, options_.looks);
+      facts_.looks = options_.looks;
+    }
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
       settle(result_.rows[pairs_[i].row], table.rows[i], pairs_[i].limited);
     }
@@ -234,6 +256,7 @@ class Comparer {
   Comparison result_;
   std::vector<Pair> pairs_;
   std::vector<RowSample> samples_;
+  std::vector<PairedSample> paired_samples_;
   std::map<std::string, std::size_t> groups_;
 };
 
@@ -261,7 +284,8 @@ Comparison compare(const Side& baseline, const Side& contender, const CompareOpt
   const bool left_out = std::any_of(baseline.benchmarks.begin(), baseline.benchmarks.end(),
                                     [&](const Evidence& b) { return contender.not_asked_for(b.name); });
   if (left_out && comparison.rows.size() == comparison.count(Verdict::added))
-    throw UsageError("--contender: the run was asked for none of the baseline's rows, so nothing is compared");
+    throw UsageError(
+        "--contender: the run was asked for none of the baseline's rows, so nothing is compared");
   return comparison;
 }
 

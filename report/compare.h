@@ -60,6 +60,8 @@ struct CompareOptions {
   double alpha = 0.01;
   std::string metric = "real_time";
   bool cross_machine = false;
+  bool paired = false;  // process k of one side with process k of the other, which ran behind each other
+  int looks = 1;        // of paired sides: how often growing data are compared until rows are decided
 };
 
 struct Comparison {

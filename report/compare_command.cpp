@@ -1,14 +1,12 @@
 /// strictbench compare: reads two sides, compares, writes.
-#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "report/commands.h"
 #include "report/compare.h"
-#include "report/compare_output.h"
+#include "report/delivery.h"
 #include "report/error.h"
-#include "report/output_file.h"
 
 namespace strictbench {
 namespace {
@@ -19,8 +17,7 @@ struct Arguments {
   double threshold = 0;
   double alpha = 0.01;
   std::string metric = "real_time";
-  std::string format = "text";
-  std::string output;
+  Delivery delivery;
   bool cross_machine = false;
   const CLI::Option* threshold_option = nullptr;
 };
@@ -28,16 +25,10 @@ struct Arguments {
 CompareOptions options_of(const Arguments& arguments) {
   CompareOptions options;
   if (arguments.threshold_option->count() > 0) {
-    if (!std::isfinite(arguments.threshold) || arguments.threshold <= 0) {
-      throw UsageError("--threshold must be a positive number, for example 0.01 for 1 %");
-    }
+    require_threshold(arguments.threshold);
     options.threshold = arguments.threshold;
   }
-  // Smaller errors are beyond what the tails of any distribution here can be trusted with.
-  constexpr double least_alpha = 1e-9;
-  if (!(arguments.alpha >= least_alpha && arguments.alpha < 1)) {
-    throw UsageError("--alpha must lie between 1e-9 and 1, for example 0.01");
-  }
+  require_alpha(arguments.alpha);
   if (arguments.metric.empty()) throw UsageError("--metric is empty; real_time is the default");
   options.alpha = arguments.alpha;
   options.metric = arguments.metric;
@@ -45,29 +36,12 @@ CompareOptions options_of(const Arguments& arguments) {
   return options;
 }
 
-void write(std::ostream& out, const Comparison& comparison, const std::string& format, bool colour) {
-  if (format == "json") {
-    write_json(out, comparison);
-  } else if (format == "markdown") {
-    write_markdown(out, comparison);
-  } else if (format == "junit") {
-    write_junit(out, comparison);
-  } else {
-    write_text(out, comparison, colour);
-  }
-}
-
 int run(const Arguments& arguments) {
   const CompareOptions options = options_of(arguments);
   const Side baseline = read_side(arguments.baseline, options.metric);
   const Side contender = read_side(arguments.contender, options.metric);
   const Comparison comparison = compare(baseline, contender, options);
-  if (arguments.output.empty()) {
-    write_stdout([&](std::ostream& out) { write(out, comparison, arguments.format, stdout_takes_colour()); });
-  } else {
-    write_file(arguments.output, [&](std::ostream& out) { write(out, comparison, arguments.format, false); });
-    write_stdout([&](std::ostream& out) { out << headline(comparison) << "\n"; });
-  }
+  deliver(comparison, arguments.delivery);
   return comparison.exit_code();
 }
 
@@ -91,9 +65,7 @@ void add_compare_command(CLI::App& app, Action& action) {
                       "real_time, cpu_time or a counter; *_per_second is a rate");
   command->add_flag("--cross-machine", arguments->cross_machine,
                     "Show ratios across machines, never as more than inconclusive");
-  command->add_option("--format", arguments->format, "text, markdown, json or junit")
-      ->check(CLI::IsMember({"text", "markdown", "json", "junit"}));
-  command->add_option("--output", arguments->output, "Write to this file instead of standard output");
+  add_delivery_options(*command, arguments->delivery);
   command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
 }
 

@@ -74,12 +74,27 @@ void note_control(const Comparison& comparison, std::vector<std::string>& notes)
   }
 }
 
+void note_pairs(const NoteFacts& facts, std::vector<std::string>& notes) {
+  if (facts.pairs.empty()) return;
+  const std::size_t fewest = *facts.pairs.begin();
+  const std::size_t most = *facts.pairs.rbegin();
+  std::string note = "compared pair by pair, process by process: " + std::to_string(fewest);
+  if (fewest < most) note += " to " + std::to_string(most);
+  note += most == 1 ? " pair a row" : " pairs a row";
+  if (facts.looks > 1) {
+    note += "; the error of the whole table is that of all " + std::to_string(facts.looks) +
+            " looks at growing data together";
+  }
+  notes.push_back(std::move(note));
+}
+
 }  // namespace
 
 std::vector<std::string> notes_of(const Comparison& comparison, const NoteFacts& facts, const Side& baseline,
                                   const Side& contender) {
   std::vector<std::string> notes;
   note_control(comparison, notes);
+  note_pairs(facts, notes);
   note_sessions(facts, baseline, comparison.threshold, notes);
   if (facts.assumed > 0) {
     notes.push_back(

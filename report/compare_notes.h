@@ -1,6 +1,7 @@
 /// What a comparison has to say beside its rows.
 #pragma once
 #include <cstddef>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,8 @@ struct NoteFacts {
   std::string first_absent_reason;
   std::size_t published = 0;
   std::size_t not_asked = 0;  // baseline rows that the contender's run was not asked for
+  std::set<std::size_t> pairs;  // numbers of pairs that rows have, where they are compared pair by pair
+  int looks = 1;
   bool across_sessions = false;
   bool threshold_given = false;
   std::vector<std::pair<std::string, SessionSpread>> session_spread;  // by timer

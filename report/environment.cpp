@@ -143,7 +143,7 @@ std::vector<std::string> warnings(const Side& baseline, const Side& contender, l
     return std::set<std::string>(values.begin(), values.end());
   };
   if (!binaries(baseline).empty() && binaries(baseline) == binaries(contender)) {
-    notes.emplace_back("both sides ran the same binaries: this is an A/A comparison");
+    notes.emplace_back("A/A: both builds are the same executables");
   }
   warn_of_age(baseline, contender, today, notes);
   for (const Side* side : {&baseline, &contender}) {

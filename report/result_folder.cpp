@@ -8,6 +8,7 @@
 #include "report/error.h"
 #include "report/json_source.h"
 #include "report/results.h"
+#include "report/row_name.h"
 #include "report/side_reader.h"
 #include "report/text.h"
 
@@ -24,6 +25,7 @@ struct ListedProcess {
   std::string status;
   std::string reason;
   std::vector<std::string> cases;
+  std::vector<std::string> failed;  // cases of which it left no usable row
   bool read = false;
 };
 
@@ -76,6 +78,13 @@ ListedProcess listed_process(const json& entry, const fs::path& file, std::size_
       if (name.is_string()) process.cases.push_back(name.get<std::string>());
     }
   }
+  if (const auto problems = entry.find("problems"); problems != entry.end() && problems->is_array()) {
+    for (const json& problem : *problems) {
+      if (problem.is_object() && text_of(problem, "state") == "failed") {
+        process.failed.push_back(text_of(problem, "case"));
+      }
+    }
+  }
   return process;
 }
 
@@ -90,6 +99,15 @@ std::string fate_of(const ListedProcess& process) {
     fate += " " + process.status;
   }
   return process.reason.empty() ? fate : fate + ": " + process.reason;
+}
+
+/// A row that one process crashed on has failed, whatever the other processes say of it.
+void fail_what_was_lost(const ListedProcess& process, const Side& side, SideReader& reader) {
+  for (const std::string& name : process.failed) {
+    const Evidence* evidence = counterpart(side, name);
+    const bool told = evidence == nullptr || (evidence->troubles && evidence->troubles->failed > 0);
+    if (!told) reader.add_failure(evidence->name, fate_of(process));
+  }
 }
 
 void read_folder(const fs::path& folder, Side& side, SideReader& reader) {
@@ -134,10 +152,12 @@ void read_folder(const fs::path& folder, Side& side, SideReader& reader) {
     process.read = true;
   }
   for (const ListedProcess& process : processes) {
-    if (process.status == "ok" || process.read) continue;
+    if (process.status == "ok") continue;
+    fail_what_was_lost(process, side, reader);
+    if (process.read || !process.failed.empty()) continue;
     bool measured = !process.cases.empty();
     for (const std::string& name : process.cases) {
-      if (side.find(name) != nullptr) continue;
+      if (counterpart(side, name) != nullptr) continue;
       measured = false;
     }
     // Where other processes have measured every row, the loss would otherwise go unseen.
@@ -147,7 +167,7 @@ void read_folder(const fs::path& folder, Side& side, SideReader& reader) {
   for (const ListedProcess& process : processes) {
     if (process.status == "ok") continue;
     for (const std::string& name : process.cases) {
-      if (lost.count(name) != 0 || side.find(name) == nullptr) {
+      if (lost.count(name) != 0 || counterpart(side, name) == nullptr) {
         lost.insert(name);
         reader.add_failure(name, fate_of(process));
       }

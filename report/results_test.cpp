@@ -196,6 +196,45 @@ TEST(ResultFolder, WhatACrashedProcessWroteCountsIfItIsWhole) {
   EXPECT_TRUE(holds(side.notes[0], "op.1.json: not valid JSON at byte")) << side.notes[0];
 }
 
+TEST(ResultFolder, GoogleBenchmarksSuffixHidesNoRowOfACrashedProcess) {
+  const Folder folder;
+  const std::string name = "op/new/rows:1/timer:graph";
+  folder.write("run.json", Json{{"status", "complete"},
+                                {"processes",
+                                 {process("op.0.json", "ok", {{"cases", {name}}}),
+                                  process("op.1.json", "crashed", {{"process", 1}, {"cases", {name}}})}}});
+  folder.write("op.0.json", file_of({row(name + "/manual_time", 1)}));
+  const Side side = read_side({folder.path()}, "real_time");
+  EXPECT_EQ(side.find(name), nullptr);
+  EXPECT_EQ(side.benchmarks.size(), 1U);
+  ASSERT_EQ(side.notes.size(), 1U);
+  EXPECT_TRUE(holds(side.notes[0], "its rows come from the other processes")) << side.notes[0];
+}
+
+TEST(ResultFolder, ARowThatOneProcessCrashedOnHasFailed) {
+  const Folder folder;
+  const std::string kept = "op/new/rows:1/timer:graph";
+  const std::string lost = "op/new/rows:2/timer:graph";
+  const Json problems{{{"case", lost}, {"state", "failed"}, {"reason", "ended by SIGSEGV"}}};
+  folder.write(
+      "run.json",
+      Json{{"status", "complete"},
+           {"processes",
+            {process("op.0.json", "ok", {{"cases", {kept, lost}}}), process("op.1.json", "crashed",
+                                                                            {{"process", 1},
+                                                                             {"cases", {kept, lost}},
+                                                                             {"reason", "ended by SIGSEGV"},
+                                                                             {"problems", problems}})}}});
+  folder.write("op.0.json", file_of({row(kept + "/manual_time", 1), row(lost + "/manual_time", 1)}));
+  folder.write("op.1.json", file_of({row(kept + "/manual_time", 1)}));
+  const Side side = read_side({folder.path()}, "real_time");
+  EXPECT_EQ(side.find(kept + "/manual_time")->troubles, nullptr);
+  ASSERT_NE(side.find(lost + "/manual_time")->troubles, nullptr);
+  EXPECT_EQ(side.find(lost + "/manual_time")->troubles->failed_message,
+            "op, process 1 crashed: ended by SIGSEGV");
+  EXPECT_EQ(side.benchmarks.size(), 2U);
+}
+
 TEST(ResultFolder, ALostProcessIsToldEvenWhereOthersHaveItsRows) {
   const Folder folder;
   folder.write("run.json",
