@@ -26,15 +26,20 @@ std::string operator_of(const fs::path& path) {
   return plain ? rest : std::string();
 }
 
-std::vector<fs::path> benchmarks_in(const fs::path& folder) {
+std::vector<fs::path> benchmarks_in(const fs::path& folder, std::error_code& error) {
   std::vector<fs::path> paths;
-  std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     if (operator_of(entry.path()).empty() || !entry.is_regular_file()) continue;
     if (access(entry.path().c_str(), X_OK) == 0) paths.push_back(entry.path());
   }
-  if (error) throw UsageError("cannot read " + folder.string() + ": " + error.message());
   std::ranges::sort(paths);
+  return paths;
+}
+
+std::vector<fs::path> require_benchmarks(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> paths = benchmarks_in(folder, error);
+  if (error) throw UsageError("cannot read " + folder.string() + ": " + error.message());
   if (paths.empty()) {
     throw UsageError("no benchmark executable (bench_<operator>) in " + folder.string() +
                      ": build them first");
@@ -116,10 +121,15 @@ std::vector<std::string> Executable::selected_names() const {
 
 fs::path own_folder() { return fs::read_symlink("/proc/self/exe").parent_path(); }
 
+bool holds_executables(const fs::path& folder) {
+  std::error_code ignored;
+  return !benchmarks_in(folder, ignored).empty();
+}
+
 std::vector<Executable> find_executables(const fs::path& folder, const Selection& selection,
                                          StopSignals& signals) {
   std::vector<Executable> executables;
-  for (const fs::path& path : benchmarks_in(folder)) {
+  for (const fs::path& path : require_benchmarks(folder)) {
     executables.push_back(describe(path, selection, signals));
   }
   return executables;

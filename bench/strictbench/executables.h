@@ -38,6 +38,9 @@ struct Selection {
 /// The folder of this program, where its siblings stand.
 std::filesystem::path own_folder();
 
+/// Whether `folder` holds a `bench_<operator>`.
+bool holds_executables(const std::filesystem::path& folder);
+
 /// All executables `bench_<operator>` in `folder` by name, each asked what it selects. Throws UsageError with
 /// the executable's own line where it refuses, and Stopped on a stop signal.
 std::vector<Executable> find_executables(const std::filesystem::path& folder, const Selection& selection,

@@ -140,8 +140,8 @@ if behaviour == "exit 1 at the end":
 
 def install(folder, operator, **config):
     """Writes `bench_<operator>` into `folder`; returns the path of the log of its starts."""
-    log = os.path.join(folder, "calls.log")
-    config.update(operator=operator, log=log)
+    log = config.setdefault("log", os.path.join(folder, "calls.log"))
+    config.update(operator=operator)
     path = os.path.join(folder, "bench_" + operator)
     with open(path, "w", encoding="utf-8") as stream:
         stream.write(TEMPLATE.format(python=sys.executable, config=json.dumps(config)))

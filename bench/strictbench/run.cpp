@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "bench/strictbench/adaptive.h"
@@ -123,26 +124,19 @@ int measure_and_say(RunRecord& record, const fs::path& folder, std::vector<Plann
                     StopSignals& signals) {
   record.runner_pid = static_cast<int>(getpid());
   say_what_is_measured(record);
-  int stop = 0;
-  try {
+  std::optional<int> stop;
+  {
     std::vector<std::unique_ptr<Arm>> arms;
     arms.push_back(std::make_unique<Arm>(record, folder));
     Runner runner(
         std::move(arms), [&](int) { return judge_evidence(record, folder); }, signals);
-    stop = runner.measure(std::move(planned));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "strictbench: %s; what was finished stays in %s, and --resume measures the rest\n",
-                 error.what(), folder.c_str());
-    record.status = RunStatus::interrupted;
-    try {
-      save(record, folder);
-    } catch (const std::exception&) {  // most likely the very error just told; the last record stays
-    }
-    return 1;
+    stop = runner.measure_or_say(std::move(planned), "what was finished stays in " + folder.string() +
+                                                         ", and --resume measures the rest");
   }
+  if (!stop) return 1;
   std::fputs(summary(record, folder, own_command_line().front()).c_str(), stdout);
   std::fflush(stdout);
-  if (stop != 0) return Stopped{stop}.exit_code();
+  if (*stop != 0) return Stopped{*stop}.exit_code();
   return all_ok(record) ? 0 : 1;
 }
 

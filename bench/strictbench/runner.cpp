@@ -1,6 +1,8 @@
 #include "bench/strictbench/runner.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <iterator>
 #include <utility>
 
 #include "bench/strictbench/adaptive.h"
@@ -61,10 +63,28 @@ int Runner::measure(std::vector<Planned> planned) {
   return stop;
 }
 
+std::optional<int> Runner::measure_or_say(std::vector<Planned> planned, const std::string& hint) {
+  try {
+    return measure(std::move(planned));
+  } catch (const std::exception& error) {
+    progress_.clear();
+    std::fprintf(stderr, "strictbench: %s; %s\n", error.what(), hint.c_str());
+  }
+  for (const auto& arm : arms_) {
+    arm->record().status = RunStatus::interrupted;
+    try {
+      save(arm->record(), arm->folder());
+    } catch (const std::exception&) {  // most likely the very error just told; the last record stays
+    }
+  }
+  return std::nullopt;
+}
+
 int Runner::measure_all(std::vector<Planned> planned) {
   std::vector<RunRecord*> records;
   for (const auto& arm : arms_) records.push_back(&arm->record());
-  while (true) {
+  bool progress = true;
+  while (progress) {
     if (const int stop = measure_planned(planned)) return stop;
     planned.clear();
     for (const auto& arm : arms_) save(arm->record(), arm->folder());
@@ -77,8 +97,11 @@ int Runner::measure_all(std::vector<Planned> planned) {
     for (int round = rounds; round < rounds + more.rounds; ++round) {
       std::ranges::move(plan_round(records, round, &more.open), std::back_inserter(planned));
     }
-    if (planned.empty()) return signals_.received();
+    // Nobody has these cases, or all are in trouble: asking again would get the same answer.
+    std::erase_if(planned, [&](const Planned& next) { return drop_troubled(next); });
+    progress = !planned.empty();
   }
+  return signals_.received();
 }
 
 int Runner::measure_planned(const std::vector<Planned>& planned) {

@@ -1,8 +1,10 @@
 /// The loop of a run, over one build or two: starts what is planned, then asks whether more is needed.
 #pragma once
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -41,6 +43,10 @@ class Runner {
   /// Measures `planned` and whatever `more` adds, round by round within the budget, and finishes every arm.
   /// Returns the stop signal that ended it, else 0. Throws what Arm::measure throws.
   int measure(std::vector<Planned> planned);
+
+  /// The same for a command: where it throws, marks every record as interrupted, says why in one line on
+  /// standard error, followed by `hint`, and returns nothing.
+  std::optional<int> measure_or_say(std::vector<Planned> planned, const std::string& hint);
 
  private:
   int measure_all(std::vector<Planned> planned);
