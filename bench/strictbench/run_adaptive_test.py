@@ -60,6 +60,11 @@ class RunAdaptiveTest(runner_testing.RunnerTestCase):
         self.assertEqual({call["flags"]["--cases"] for call in calls[5:]},
                          {os.path.join(self.out, ".scratch", "row_fold.cases")})
 
+    def test_a_terminal_sees_how_many_have_stopped(self):
+        self.gpu("row_fold", variants=QUIET + ["noisy"], noise={**NOISE, "noisy": 0.02}, seconds=0.02)
+        seen, _ = self.on_terminal("xterm")
+        self.assertRegex(seen, r"round \d+, 8 cases stopped, 1 case left, \d\.\d s \+ about \d\.\d s  row_fold/noisy")
+
     def test_the_cpu_measures_ten_processes_at_most(self):
         self.install("row_fold", variants=["noisy"], noise={"noisy": 0.05})
         self.assertEqual(self.run_bench().returncode, 0)

@@ -109,7 +109,8 @@ std::string evidence_line(const RunRecord& record) {
     const CaseWidth& wide = evidence.wide[i];
     char width[32] = "unknown";
     if (std::isfinite(wide.half_width)) {
-      std::snprintf(width, sizeof width, "+-%.2g %%", 100 * std::expm1(wide.half_width));
+      const double percent = 100 * std::expm1(wide.half_width);
+      std::snprintf(width, sizeof width, percent < 10 ? "+-%.2g %%" : "+-%.0f %%", percent);
     }
     line += (i == 0 ? ": " : ", ") + wide.name + " (" + width + ")";
   }

@@ -5,8 +5,6 @@ Usage: run_test.py STRICTBENCH [unittest arguments]
 import hashlib
 import json
 import os
-import pty
-import select
 import shutil
 
 import runner_testing
@@ -131,29 +129,9 @@ class RunTest(runner_testing.RunnerTestCase):
         self.assertEqual(result.stdout.splitlines()[-2:],
                          [self.out, f"next: {runner_testing.STRICTBENCH} table {self.out}"])
 
-    def terminal(self, term):
-        """What a run writes to a terminal as its standard error, and its standard output."""
-        self.install("row_fold", seconds=0.3)
-        master, slave = pty.openpty()
-        runner = self.start("--processes", "2", env={**os.environ, "TERM": term}, stderr=slave)
-        os.close(slave)
-        seen = b""
-        while True:
-            ready, _, _ = select.select([master], [], [], 10)
-            try:
-                part = os.read(master, 4096) if ready else b""
-            except OSError:  # the other end is closed
-                part = b""
-            if not part:
-                break
-            seen += part
-        os.close(master)
-        stdout, _ = runner.communicate(timeout=10)
-        self.assertEqual(runner.returncode, 0)
-        return seen.decode(), stdout
-
     def test_a_terminal_sees_one_line_that_moves(self):
-        seen, stdout = self.terminal("xterm")
+        self.install("row_fold", seconds=0.3)
+        seen, stdout = self.on_terminal("xterm", "--processes", "2")
         self.assertIn("row_fold/legacy/rows:64", seen)
         self.assertIn("row_fold/new/rows:64", seen)
         self.assertRegex(seen, r"3 cases left, \d\.\d s \+ about \d\.\d s  row_fold/new")
@@ -162,7 +140,8 @@ class RunTest(runner_testing.RunnerTestCase):
         self.assertNotIn("\r", stdout)
 
     def test_a_dumb_terminal_sees_nothing(self):
-        self.assertEqual(self.terminal("dumb")[0], "")
+        self.install("row_fold")
+        self.assertEqual(self.on_terminal("dumb", "--processes", "2")[0], "")
 
     def test_a_reader_that_goes_away_does_not_cost_the_run(self):
         self.install("row_fold")

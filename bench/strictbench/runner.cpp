@@ -25,6 +25,17 @@ ProcessRecord* entry_of(RunRecord& record, const Planned& planned) {
   return found == record.processes.end() ? nullptr : &*found;
 }
 
+/// All cases that any of the builds measures.
+std::set<std::string> cases_of(const std::vector<RunRecord*>& records) {
+  std::set<std::string> cases;
+  for (const RunRecord* record : records) {
+    for (const auto& [name, executable] : record->executables) {
+      cases.insert(executable.cases.begin(), executable.cases.end());
+    }
+  }
+  return cases;
+}
+
 }  // namespace
 
 std::vector<Planned> plan_round(const std::vector<RunRecord*>& records, int round,
@@ -93,7 +104,8 @@ int Runner::measure_all(std::vector<Planned> planned) {
     // Asked even where the budget is spent: what it learns is told at the end.
     const More more = more_(rounds);
     if (out_of_budget_ || more.rounds == 0) return signals_.received();
-    open_ = more.open.size();
+    stopped_ = 0;
+    for (const std::string& name : cases_of(records)) *stopped_ += more.open.contains(name) ? 0 : 1;
     for (int round = rounds; round < rounds + more.rounds; ++round) {
       std::ranges::move(plan_round(records, round, &more.open), std::back_inserter(planned));
     }
@@ -172,9 +184,9 @@ void Runner::show(const Planned& planned, const CaseProgress& at, double seconds
   const Forecast ahead = forecast(all, all[index], seconds, at.done);
   const double elapsed = seconds_since(start_);
   std::string line;
-  if (open_ > 0) {
-    line = "round " + std::to_string(planned.round + 1) + ", " + std::to_string(open_) +
-           (open_ == 1 ? " case still open, " : " cases still open, ");
+  if (stopped_) {
+    line = "round " + std::to_string(planned.round + 1) + ", " + std::to_string(*stopped_) +
+           (*stopped_ == 1 ? " case stopped, " : " cases stopped, ");
   }
   line += std::to_string(ahead.cases_left) + (ahead.cases_left == 1 ? " case left, " : " cases left, ") +
           duration_text(elapsed);

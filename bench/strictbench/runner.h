@@ -63,7 +63,7 @@ class Runner {
   Progress progress_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   bool out_of_budget_ = false;
-  std::size_t open_ = 0;  // cases of the rounds that were added last
+  std::optional<std::size_t> stopped_;  // cases that the rounds added last leave out
 };
 
 }  // namespace strictbench::runner

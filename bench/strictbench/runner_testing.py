@@ -2,6 +2,8 @@
 import glob
 import json
 import os
+import pty
+import select
 import shutil
 import subprocess
 import sys
@@ -77,6 +79,26 @@ class RunnerTestCase(unittest.TestCase):
         for stream in filter(None, (process.stdout, process.stderr)):
             self.addCleanup(stream.close)
         return process
+
+    def on_terminal(self, term, *arguments):
+        """What a run writes to a terminal as its standard error, and its standard output."""
+        master, slave = pty.openpty()
+        runner = self.start(*arguments, env={**os.environ, "TERM": term}, stderr=slave)
+        os.close(slave)
+        seen = b""
+        while True:
+            ready, _, _ = select.select([master], [], [], 10)
+            try:
+                part = os.read(master, 4096) if ready else b""
+            except OSError:  # the other end is closed
+                part = b""
+            if not part:
+                break
+            seen += part
+        os.close(master)
+        stdout, _ = runner.communicate(timeout=10)
+        self.assertEqual(runner.returncode, 0)
+        return seen.decode(), stdout
 
     def record(self):
         with open(os.path.join(self.out, "run.json"), encoding="utf-8") as stream:
