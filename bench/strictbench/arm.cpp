@@ -29,6 +29,7 @@ std::vector<std::string> arguments_of(const RunRecord& record, const ProcessReco
                                      "--progress-fd=" + std::to_string(progress_descriptor),
                                      "--benchmark_context=process_index=" + std::to_string(process.process) +
                                          ",binary_sha256=" + executable.sha256};
+  arguments.insert(arguments.end(), record.options.flags.begin(), record.options.flags.end());
   if (!record.options.filter.empty()) arguments.push_back("--benchmark_filter=" + record.options.filter);
   return arguments;
 }

@@ -33,8 +33,6 @@ std::optional<double> size_of(double reached) {
   return std::nullopt;
 }
 
-std::string percent(double share) { return readable_number(share * 100) + " %"; }
-
 /// The cases of one timer, the tables drawn of them, and what came out.
 class TimerTables {
  public:
@@ -100,9 +98,9 @@ class TimerTables {
       arm.size = size_of(arm.reached);
       if (arm.asked * result.time_ns < 2 * result.tick_ns) {
         arm.size.reset();
-        arm.left_out = "under two timer ticks of " + readable_number(result.tick_ns) + " ns";
+        arm.left_out = "is under two timer ticks of " + fixed(result.tick_ns, 1) + " ns";
       } else if (!arm.size) {
-        arm.left_out = "reached " + percent(arm.reached) + ", which is none of the sizes";
+        arm.left_out = "reached " + fixed(arm.reached * 100, 2) + " %";
       }
     }
   }
@@ -188,12 +186,16 @@ class TimerTables {
   TimerResult result_;
 };
 
+/// One line a case: which arms count for no size, and why.
 void note_left_out(Calibration& all) {
-  for (const CaseResult& result : all.cases)
-    for (const Arm& arm : result.arms)
-      if (!arm.left_out.empty())
-        all.notes.push_back(printable(result.name) + " +" + percent(arm.asked) +
-                            " counts for no size: " + arm.left_out);
+  for (const CaseResult& result : all.cases) {
+    std::string line;
+    for (const Arm& arm : result.arms) {
+      if (arm.left_out.empty()) continue;
+      line += (line.empty() ? "" : "; ") + plain_percent(arm.asked) + " " + arm.left_out;
+    }
+    if (!line.empty()) all.notes.push_back(result.name + " counts for no size where asked for " + line);
+  }
 }
 
 }  // namespace
@@ -206,7 +208,7 @@ Calibration evaluate(const Measurements& measured, const Settings& settings) {
   for (auto& [timer, subjects] : timers)
     TimerTables(measured, settings, timer, std::move(subjects)).run(rounds, all);
   for (const TimerResult& timer : all.timers) {
-    const std::string who = "timer " + printable(timer.timer) + ": ";
+    const std::string who = "timer " + timer.timer + ": ";
     if (timer.processes < rounds.size())
       all.notes.push_back(who + std::to_string(rounds.size() - timer.processes) + " of " +
                           std::to_string(rounds.size()) + " processes are left out: they lack a row");

@@ -42,6 +42,9 @@ struct ArmName {
 };
 std::optional<ArmName> arm_of(std::string_view row_name);
 
+/// A size as it was asked for: 0.02 is "2 %".
+std::string plain_percent(double share);
+
 /// Rows that were judged, by verdict.
 struct Counts {
   std::size_t rows = 0, slower = 0, inconclusive = 0, same = 0, faster = 0;
@@ -67,7 +70,7 @@ struct CaseResult {
   double time_ns = no_number;           // median over processes, with a wait of no length
   double spread = no_number;            // between processes: 0.01 is 1 %
   double tick_ns = 0;                   // what the timer counts in, per call; 0: finer than matters
-  double smallest_visible = no_number;  // the median table would have called this slowdown `slower`
+  double smallest_visible = no_number;  // what half of the tables would have called `slower`
   std::vector<Arm> arms;                // by what was asked, 0 first
 };
 

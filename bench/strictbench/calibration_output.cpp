@@ -78,10 +78,9 @@ std::string share(std::size_t part, const Counts& counts) {
 }
 
 std::string percent(double value, int digits = 1) {
+  if (std::isfinite(value) && value > 1) return "> 100 %";
   return std::isfinite(value) ? fixed(value * 100, digits) + " %" : "-";
 }
-
-std::string whole_percent(double value) { return readable_number(value * 100) + " %"; }
 
 std::string range(const SizeResult& size) {
   if (size.arms == 0) return "-";
@@ -121,7 +120,7 @@ void write_sizes(std::ostream& out, const Calibration& calibration) {
   for (const TimerResult& timer : calibration.timers) {
     for (const SizeResult& size : timer.sizes) {
       const Counts& counts = size.counts;
-      grid.add({timer.timer, whole_percent(size.size), range(size), std::to_string(size.arms),
+      grid.add({timer.timer, plain_percent(size.size), range(size), std::to_string(size.arms),
                 std::to_string(counts.rows), share(counts.slower, counts),
                 share(counts.inconclusive + counts.other, counts), share(counts.same, counts),
                 std::to_string(counts.faster)});
@@ -136,7 +135,7 @@ void write_cases(std::ostream& out, const Calibration& calibration) {
              {"time", Align::right},
              {"spread of processes", Align::right},
              {"smallest visible", Align::right},
-             {"reached", Align::left}});
+             {"reached (* counts for no size)", Align::left}});
   for (const CaseResult& result : calibration.cases) {
     std::string reached;
     for (const Arm& arm : result.arms) {
@@ -190,8 +189,8 @@ void write_text(std::ostream& out, const Calibration& calibration, const Provena
   out << printable(provenance.device_name) << ", " << printable(provenance.date)
       << (provenance.commit.empty() ? "" : ", commit " + printable(provenance.commit.substr(0, 12)))
       << (provenance.dirty ? " with local changes" : "") << "\n"
-      << settings.sides << " processes a side, threshold " << whole_percent(settings.threshold) << ", alpha "
-      << whole_percent(settings.alpha) << "; drawn from";
+      << settings.sides << " processes a side, threshold " << plain_percent(settings.threshold) << ", alpha "
+      << plain_percent(settings.alpha) << "; drawn from";
   for (const TimerResult& timer : calibration.timers)
     out << (&timer == &calibration.timers.front() ? " " : ", ") << timer.processes << " (" << timer.timer
         << ")";
@@ -199,7 +198,8 @@ void write_text(std::ostream& out, const Calibration& calibration, const Provena
   write_identical(out, calibration);
   write_sizes(out, calibration);
   write_cases(out, calibration);
-  for (const std::string& note : calibration.notes) out << "note: " << note << "\n";
+  if (!calibration.notes.empty()) out << "\n";
+  for (const std::string& note : calibration.notes) out << "note: " << printable(note) << "\n";
 }
 
 }  // namespace strictbench::calibration

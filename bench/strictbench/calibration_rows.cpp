@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <sstream>
 
 #include "report/error.h"
 #include "report/row_name.h"
@@ -22,6 +23,12 @@ std::optional<ArmName> arm_of(std::string_view row_name) {
   const double asked = std::round(hundredths * 1e4) / 1e6;
   return ArmName{parts.op + "/" + parts.variant.substr(0, plus) + "/" + parts.shape + "/timer:" + parts.timer,
                  asked};
+}
+
+std::string plain_percent(double share) {
+  std::ostringstream text;
+  text << share * 100 << " %";
+  return text.str();
 }
 
 void Counts::add(Verdict verdict) {
@@ -60,7 +67,10 @@ SubjectsByTimer subjects_of(const Side& times, Calibration& all) {
     const std::optional<ArmName> arm = arm_of(evidence.name);
     if (!arm) continue;
     if (arms.find(arm->case_name) == arms.end()) names.push_back(arm->case_name);
-    arms[arm->case_name][arm->asked] = &evidence;
+    // A process that left no row is told under the case's own name, which Google Benchmark's suffix sets
+    // apart from the rows of the others.
+    const Evidence*& slot = arms[arm->case_name][arm->asked];
+    if (slot == nullptr || !slot->has_number()) slot = &evidence;
   }
   if (names.empty())
     throw UsageError("no row is an arm of a calibration; give a folder that strictbench calibrate wrote");
@@ -80,7 +90,7 @@ SubjectsByTimer subjects_of(const Side& times, Calibration& all) {
     }
     if (trouble.empty() && subject.result.arms.front().asked != 0) trouble = "it has no arm without a wait";
     if (!trouble.empty()) {
-      all.notes.push_back(printable(name) + " is left out: " + printable(trouble));
+      all.notes.push_back(name + " is left out: " + trouble);
       continue;
     }
     const auto place = std::find_if(timers.begin(), timers.end(),

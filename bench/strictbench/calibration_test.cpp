@@ -173,7 +173,8 @@ TEST(Evaluate, ASizeIsWhatWasReached) {
   EXPECT_EQ(all.cases[0].arms[3].size, 0.02);
   EXPECT_EQ(all.cases[1].arms[2].size, std::nullopt);
   EXPECT_EQ(all.cases[1].arms[2].counts.rows, 10u);  // judged all the same
-  EXPECT_TRUE(holds(all.notes.back(), "row_fold/new/rows:1/timer:graph +2.00 % counts for no size"))
+  EXPECT_TRUE(holds(all.notes.back(),
+                    "row_fold/new/rows:1/timer:graph counts for no size where asked for 2 % reached 1."))
       << all.notes.back();
 }
 
@@ -195,7 +196,7 @@ TEST(Evaluate, SizesUnderTwoTimerTicksAreLeftOut) {
   EXPECT_EQ(arms(0), (std::vector<std::size_t>{0, 0, 1, 1, 1}));
   EXPECT_EQ(arms(1), (std::vector<std::size_t>{1, 1, 1, 1, 1}));
   EXPECT_EQ(arms(2), (std::vector<std::size_t>{1, 1, 2, 2, 2}));
-  EXPECT_TRUE(holds(all.cases[0].arms[1].left_out, "under two timer ticks of 32.0 ns"))
+  EXPECT_TRUE(holds(all.cases[0].arms[1].left_out, "is under two timer ticks of 32.0 ns"))
       << all.cases[0].arms[1].left_out;
   EXPECT_EQ(all.cases[0].arms[3].left_out, "");
 }

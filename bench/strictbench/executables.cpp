@@ -75,6 +75,7 @@ Executable describe(const fs::path& path, const Selection& selection, StopSignal
   command.arguments = {path.string(), "--describe"};
   if (!selection.device.empty()) command.arguments.push_back("--device=" + selection.device);
   if (!selection.filter.empty()) command.arguments.push_back("--benchmark_filter=" + selection.filter);
+  command.arguments.insert(command.arguments.end(), selection.flags.begin(), selection.flags.end());
   command.timeout_seconds = seconds_to_describe;
   command.keep_output = true;
   const Ending ending = run_child(command, signals);

@@ -32,7 +32,8 @@ struct Executable {
 /// What a command line may ask of the executables. Empty: their own default.
 struct Selection {
   std::string filter;
-  std::string device;  ///< cpu, cuda or an index
+  std::string device;                   ///< cpu, cuda or an index
+  std::vector<std::string> flags = {};  ///< more of the executables' own, as in RunOptions
 };
 
 /// The folder of this program, where its siblings stand.

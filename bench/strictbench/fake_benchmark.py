@@ -38,6 +38,10 @@ if "--cases" in flags:
         listed = stream.read().splitlines()
     for case in cases:
         case["selected"] = case["name"] in listed
+if "--delays" in flags:
+    delays = [float(word) for word in flags["--delays"].split(",")]
+    cases = [dict(case, delay=delay, name=case["name"].replace("/rows:", f"+{{delay * 100:g}}%/rows:"))
+             for case in cases for delay in delays]
 
 if device == "cuda" and "gpu_name" not in CONFIG:
     sys.exit(print("--device cuda: no GPU here", file=sys.stderr) or 2)
@@ -80,10 +84,11 @@ for number, case in enumerate(measured, start=1):
     # Noise is the same in every run of one build: a test that passes passes again.
     luck = random.Random(case["name"] + str(index) + CONFIG.get("luck", "")).gauss(0, 1)
     microseconds = (12.5 * CONFIG.get("factor", {{}}).get(case["variant"], 1)
-                    * (1 + CONFIG.get("noise", {{}}).get(case["variant"], 0) * luck))
+                    * (1 + CONFIG.get("noise", {{}}).get(case["variant"], 0) * luck)) * (1 + case.get("delay", 0))
     row = {{"name": case["name"] + "/manual_time", "run_name": case["name"] + "/manual_time",
            "run_type": "iteration", "repetitions": 1, "iterations": 10, "real_time": microseconds, "cpu_time": 12.5,
-           "time_unit": "us", "process_of_test": context["process_index"]}}
+           "time_unit": "us", "process_of_test": context["process_index"], "calls": 10,
+           "delay_us": 12.5 * case.get("delay", 0)}}
     if number == 2:
         if behaviour == "error row":
             row.update(error_occurred=True, error_message="launch failed: no image", real_time=0)

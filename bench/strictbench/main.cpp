@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   strictbench::Action action;
   strictbench::add_list_command(app, action);
   strictbench::add_run_command(app, action);
+  strictbench::add_calibrate_command(app, action);
   strictbench::add_ab_command(app, action);
   strictbench::add_table_command(app, action);
   strictbench::add_compare_command(app, action);

@@ -35,6 +35,7 @@ Json to_json(const RunOptions& options) {
             {"allow_debug", options.allow_debug}, {"executables", options.executables}};
   if (!options.filter.empty()) json["filter"] = options.filter;
   if (!options.device.empty()) json["device"] = options.device;
+  if (!options.flags.empty()) json["flags"] = options.flags;
   return json;
 }
 
@@ -48,6 +49,7 @@ RunOptions options_from(const Json& json) {
   json.at("timeout").get_to(options.timeout_seconds);
   json.at("allow_debug").get_to(options.allow_debug);
   json.at("executables").get_to(options.executables);
+  options.flags = json.value("flags", std::vector<std::string>{});
   return options;
 }
 

@@ -21,7 +21,8 @@ struct RunOptions {
   double budget_seconds = 600;
   double timeout_seconds = 600;
   bool allow_debug = false;
-  std::string executables;  ///< the folder of the executables
+  std::string executables;              ///< the folder of the executables
+  std::vector<std::string> flags = {};  ///< of the executables' own, given to each: --delays=0,0.1
 
   /// Whether the evidence decides how many processes a case gets.
   bool adaptive() const { return most_processes > processes; }
