@@ -17,6 +17,6 @@ if(benchmark_imported AND benchmark_type STREQUAL "SHARED_LIBRARY")
 endif()
 
 install(DIRECTORY baselines DESTINATION . FILES_MATCHING PATTERN "*.json")
-install(DIRECTORY report/pictures DESTINATION report FILES_MATCHING PATTERN "*.py"
+install(DIRECTORY report/pictures report/calibration DESTINATION report FILES_MATCHING PATTERN "*.py"
         PATTERN "*_test.py" EXCLUDE PATTERN "synthetic.py" EXCLUDE PATTERN "__pycache__" EXCLUDE)
 install(FILES report/requirements.txt DESTINATION report)
