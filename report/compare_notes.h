@@ -21,7 +21,7 @@ struct NoteFacts {
   std::string first_absent;
   std::string first_absent_reason;
   std::size_t published = 0;
-  std::size_t not_asked = 0;  // baseline rows that the contender's run was not asked for
+  std::size_t not_asked = 0;    // baseline rows that the contender's run was not asked for
   std::set<std::size_t> pairs;  // numbers of pairs that rows have, where they are compared pair by pair
   int looks = 1;
   bool across_sessions = false;
