@@ -8,8 +8,8 @@
 namespace strictbench::runner {
 
 /// By case: half of the interval, as a logarithm, that `compare` would give the ratio of two sides that were
-/// both measured like this one. Cases without a usable number are left out; so is the step of the clock, which
-/// no number of processes makes smaller.
+/// both measured like this one. Cases without a usable number are left out; so is the step of the clock,
+/// which no number of processes makes smaller.
 std::map<std::string, double> half_widths_of(const Side& side);
 
 }  // namespace strictbench::runner
