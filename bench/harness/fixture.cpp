@@ -7,6 +7,7 @@
 #include <iostream>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace strictbench {
 namespace {
@@ -17,7 +18,7 @@ constexpr const char* surplus = "no further sample";
 
 bool failed = false;
 
-/// The cases of one shape, measured together when the first of them runs.
+/// The cases of one shape and timer, measured together when the first of them runs.
 class Group {
  public:
   Group(std::vector<Case> cases, Measurer& measurer) : cases_(std::move(cases)), measurer_(measurer) {}
@@ -125,15 +126,24 @@ class KeptRows : public Base {
 }  // namespace
 
 void register_cases(const OperatorBench& bench, const std::vector<Case>& cases, Measurer& measurer) {
-  for (std::size_t s = 0; s < bench.shapes.size(); ++s) {
-    std::vector<Case> of_shape;
-    std::copy_if(cases.begin(), cases.end(), std::back_inserter(of_shape),
-                 [&](const Case& c) { return c.shape == s && c.selected; });
-    const std::size_t count = of_shape.size();
-    const auto group = std::make_shared<Group>(std::move(of_shape), measurer);
+  const auto register_group = [&](std::vector<Case> together) {
+    if (together.empty()) return;
+    const ShapeEntry& shape = bench.shapes[together[0].shape];
+    const std::size_t count = together.size();
+    const auto group = std::make_shared<Group>(std::move(together), measurer);
     for (std::size_t i = 0; i < count; ++i)
-      benchmark::internal::RegisterBenchmarkInternal(new CaseFixture(group, i, bench.shapes[s]));
+      benchmark::internal::RegisterBenchmarkInternal(new CaseFixture(group, i, shape));
+  };
+  // Cases of one shape and one timer stand together: variants alternate, so that drift hits them alike, but a
+  // timer that flushes the caches does not come between the samples of one that does not.
+  std::vector<Case> together;
+  for (const Case& c : cases) {
+    if (!c.selected) continue;
+    if (!together.empty() && (c.shape != together[0].shape || c.timer != together[0].timer))
+      register_group(std::exchange(together, {}));
+    together.push_back(c);
   }
+  register_group(std::move(together));
 }
 
 bool any_case_failed() { return failed; }

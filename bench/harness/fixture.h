@@ -10,8 +10,8 @@
 namespace strictbench {
 
 /// Registers the selected cases. Google Benchmark runs benchmarks one after the other, and SetUp again for
-/// every repetition; so the first case of a shape to be run measures all of that shape, interleaved, and each
-/// repetition then takes one stored sample. Everything passed must outlive RunSpecifiedBenchmarks().
+/// every repetition; so the first case of a shape and timer to be run measures all of them, interleaved, and
+/// each repetition then takes one stored sample. Everything passed must outlive RunSpecifiedBenchmarks().
 void register_cases(const OperatorBench& bench, const std::vector<Case>& cases, Measurer& measurer);
 
 /// Whether any case that ran failed its check or threw.

@@ -39,7 +39,7 @@ class Measurer {
   Measurer(Backend& backend, const OperatorBench& bench, MeasureOptions options)
       : backend_(backend), bench_(bench), options_(std::move(options)) {}
 
-  /// Measures `cases`, all of one shape, in this order:
+  /// Measures `cases`, all of one shape and one timer, in this order:
   ///  1. Each is run twice on a poisoned output, by the timer that will time it, and compared bit for bit.
   ///  2. All that passed are sampled in turn, first to last and back, so that drift hits every variant alike.
   ///  A

@@ -47,12 +47,23 @@ EvidenceRecord evidence_of(const std::vector<ProcessRecord>& processes,
   return evidence;
 }
 
+std::string without_variant(const std::string& name) {
+  const std::size_t first = name.find('/');
+  const std::size_t second = first == std::string::npos ? first : name.find('/', first + 1);
+  return second == std::string::npos ? name : name.substr(0, first) + name.substr(second);
+}
+
 std::set<std::string> open_cases(const EvidenceRecord& evidence, const std::vector<ProcessRecord>& processes,
                                  const RunOptions& options) {
   std::map<std::string, int> counts = processes_of_cases(processes);
-  std::set<std::string> open;
+  std::set<std::string> wide_shapes;
   for (const CaseWidth& wide : evidence.wide) {
-    if (counts[wide.name] < options.most_processes) open.insert(wide.name);
+    if (counts[wide.name] < options.most_processes) wide_shapes.insert(without_variant(wide.name));
+  }
+  const std::set<std::string> troubled = troubled_cases(processes);
+  std::set<std::string> open;
+  for (const auto& [name, count] : counts) {
+    if (wide_shapes.contains(without_variant(name)) && !troubled.contains(name)) open.insert(name);
   }
   return open;
 }

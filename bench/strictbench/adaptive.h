@@ -30,7 +30,11 @@ std::set<std::string> troubled_cases(const std::vector<ProcessRecord>& processes
 EvidenceRecord evidence_of(const std::vector<ProcessRecord>& processes,
                            const std::map<std::string, double>& half_widths, const RunOptions& options);
 
-/// The wide cases that may have another process.
+/// "row_fold/new/rows:64/..." gives "row_fold/rows:64/...": what the variants of one shape and timer share.
+std::string without_variant(const std::string& name);
+
+/// The wide cases that may have another process, and with each the other variants of its shape: legacy and new
+/// are sampled alternately, and a speedup is a pair of one process.
 std::set<std::string> open_cases(const EvidenceRecord& evidence, const std::vector<ProcessRecord>& processes,
                                  const RunOptions& options);
 

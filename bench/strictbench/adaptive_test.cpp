@@ -42,6 +42,18 @@ TEST(OpenCases, NarrowOnesStopAndWideOnesGoOn) {
             (std::set<std::string>{"wide"}));
 }
 
+TEST(OpenCases, TheVariantsOfAShapeStayTogether) {
+  const auto processes = rounds(5, {"op/legacy/n:1/timer:graph", "op/new/n:1/timer:graph",
+                                    "op/legacy/n:1/timer:wall", "op/new/n:2/timer:graph"});
+  EXPECT_EQ(open_of(processes, {{"op/legacy/n:1/timer:graph", 0.001},
+                                {"op/new/n:1/timer:graph", 0.01},
+                                {"op/legacy/n:1/timer:wall", 0.001},
+                                {"op/new/n:2/timer:graph", 0.001}}),
+            (std::set<std::string>{"op/legacy/n:1/timer:graph", "op/new/n:1/timer:graph"}));
+  EXPECT_EQ(without_variant("op/new/n:1/timer:graph"), "op/n:1/timer:graph");
+  EXPECT_EQ(without_variant("BM_a"), "BM_a");
+}
+
 TEST(OpenCases, NothingIsNarrowBeforeTheLeastNumberOfProcesses) {
   EXPECT_EQ(open_of(rounds(4, {"a"}), {{"a", 0.0001}}), (std::set<std::string>{"a"}));
   EXPECT_TRUE(open_of(rounds(5, {"a"}), {{"a", 0.0001}}).empty());
