@@ -28,8 +28,9 @@ def selected(case):
 cases = []
 for variant in CONFIG.get("variants", ["legacy", "new"]):
     for timer in ("cpu", "wall"):
-        cases.append({{"name": f"{{operator}}/{{variant}}/rows:64/cols:128/dtype:fp32/timer:{{timer}}",
-                      "variant": variant, "shape": "rows:64/cols:128/dtype:fp32", "timer": timer,
+        shape = f"rows:64/cols:{{CONFIG.get('cols', {{}}).get(variant, 128)}}/dtype:fp32"
+        cases.append({{"name": f"{{operator}}/{{variant}}/{{shape}}/timer:{{timer}}",
+                      "variant": variant, "shape": shape, "timer": timer,
                       "gating": timer == "cpu", "bytes": 33280, "operations": 8192, "memory": 99840}})
 for case in cases:
     case["selected"] = selected(case)

@@ -16,6 +16,7 @@ NOISE = {name: 0.0005 for name in QUIET}
 class RunAdaptiveTest(runner_testing.RunnerTestCase):
     def gpu(self, operator, **config):
         config.setdefault("noise", NOISE)
+        config.setdefault("cols", {"noisy": 256})  # a shape of its own: variants of one shape go on together
         self.install(operator, gpu_name="NVIDIA H200", device="cuda", **config)
 
     def processes_of(self, variant):
