@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Arguments {
   std::vector<std::string> results;
   std::string name = "main";
   std::string baselines;
+  std::string filter;
   bool force = false;
 };
 
@@ -72,11 +74,26 @@ void print_changes(std::ostream& out, const std::string& old_file, const Side& s
   }
 }
 
+/// The results by `metric`, of the rows that the filter finds.
+Side read_results(const Arguments& arguments, const std::string& metric) {
+  Side side = read_side(arguments.results, metric);
+  if (arguments.filter.empty()) return side;
+  try {
+    const std::regex expression(arguments.filter, std::regex_constants::extended);
+    side.keep([&](const std::string& name) { return std::regex_search(name, expression); });
+  } catch (const std::regex_error&) {
+    throw UsageError("--filter " + printable(arguments.filter) + ": no extended regular expression");
+  }
+  if (side.benchmarks.empty())
+    throw UsageError("--filter " + printable(arguments.filter) + ": the results have no such row");
+  return side;
+}
+
 int run(const Arguments& arguments) {
   check_name(arguments.name);
-  const Side real = read_side(arguments.results, "real_time");
+  const Side real = read_results(arguments, "real_time");
   refuse_with(objections(real));
-  const Side cpu = read_side(arguments.results, "cpu_time");
+  const Side cpu = read_results(arguments, "cpu_time");
   const std::string device = device_folder(only_device(real));
   if (device.empty())
     throw UsageError("the device's name, " + printable(only_device(real)) + ", makes no folder name");
@@ -118,6 +135,8 @@ void add_accept_command(CLI::App& app, Action& action) {
       ->add_option("--baselines", arguments->baselines,
                    "Where baselines stand (default: baselines of this source tree)")
       ->type_name("DIR");
+  command->add_option("--filter", arguments->filter,
+                      "Only rows in whose names this regular expression is found (default: all)");
   command->add_flag("--force", arguments->force, "Replace a baseline of the same name");
   command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
 }

@@ -50,6 +50,12 @@ Evidence& Side::find_or_add(std::string_view name) {
   return evidence;
 }
 
+void Side::keep(const std::function<bool(const std::string&)>& wanted) {
+  std::erase_if(benchmarks, [&](const Evidence& evidence) { return !wanted(evidence.name); });
+  index_.clear();
+  for (Evidence& evidence : benchmarks) index_.emplace(evidence.name, &evidence);
+}
+
 std::string_view timer_of(std::string_view name) {
   constexpr std::string_view key = "/timer:";
   const std::size_t at = name.rfind(key);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -95,6 +96,9 @@ class Side {
   std::size_t suspect = 0;      // rows left out since the machine was throttled or shared
   std::size_t with_metric = 0;  // rows that have the metric's key
   std::vector<std::string> notes;
+
+  /// Drops the benchmarks whose names are not wanted.
+  void keep(const std::function<bool(const std::string&)>& wanted);
 
   /// Whether every run on this side knew the case and none was asked for it.
   bool not_asked_for(const std::string& name) const;

@@ -298,6 +298,14 @@ TEST(ReadSide, ARunKnowsWhichCasesItWasNotAskedFor) {
                     "none of the baseline's rows"));
 }
 
+TEST(Side, KeepsWhatIsWanted) {
+  Side side = side_of({file_of({row("a/timer:graph", 1), row("a/timer:wall", 1), row("b/timer:graph", 1)})});
+  side.keep([](const std::string& name) { return name.ends_with("graph"); });
+  ASSERT_EQ(side.benchmarks.size(), 2u);
+  EXPECT_EQ(side.find("a/timer:wall"), nullptr);
+  EXPECT_EQ(side.find("b/timer:graph"), &side.benchmarks[1]);
+}
+
 TEST(TimerOf, IsTheLastPartOfOurNames) {
   EXPECT_EQ(timer_of("op/new/rows:1/timer:graph"), "graph");
   EXPECT_EQ(timer_of("op/new/timer:wall/manual_time"), "wall");

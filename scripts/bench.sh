@@ -65,6 +65,9 @@ if grep -q '^-- CUDA variants: left out' "$logs/configure-release.log" && nvidia
   echo "This machine has a GPU, but the CUDA variants are not built: install the CUDA Toolkit, 12 or newer."
 fi
 
+# What a baseline holds: `wall` times the host's launches too, and a shared host does that too unevenly to gate.
+baseline_timers='timer:(graph|cold|cpu)'
+
 # slug_of NAME: the folder of a device's baselines, as `accept` names it.
 slug_of() {
   python3 -c '
@@ -90,6 +93,7 @@ if [[ " ${run_options[*]-} " != *" --filter"* && " ${run_options[*]-} " != *" --
     sed -n 's/.*"gpu_name": "\([^"]*\)".*/\1/p' | head -n 1) || gpu=''
   if [[ -n $gpu && -z $(baselines_of "$(slug_of "$gpu")") ]]; then
     run_options+=(--filter 'timer:graph|row_fold/.*timer:wall|embedding_backward/.*timer:cold')
+    [[ " ${run_options[*]} " == *" --budget"* ]] || run_options+=(--budget 240)
   fi
 fi
 
@@ -140,9 +144,10 @@ if ((${#baselines[@]} > 0)); then
 elif ((run_code != 0)); then
   echo "no baseline for $device yet, and no candidate from a run in which something failed"
   exit "$run_code"
-elif "$strictbench" accept "$result" --name first --baselines "$result/candidate"; then
+elif "$strictbench" accept "$result" --name first --filter "$baseline_timers" --baselines "$result/candidate"; then
   echo "no baseline for $device yet; a candidate is in $result/candidate. To make it the baseline:"
-  printf '  %s accept %q --name first --baselines baselines\n' "$strictbench" "$result"
+  printf "  %s accept %q --name first --filter '%s' --baselines baselines\n" \
+    "$strictbench" "$result" "$baseline_timers"
 else
   echo "no baseline for $device yet, and this run cannot become one (see above)"
 fi

@@ -135,10 +135,12 @@ class Bench(Machine):
         done = self.run_script("bench.sh")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn(f"the table of {self.RESULT}", done.stdout)
-        self.assertIn(f"\n  build/release/bin/strictbench accept {self.RESULT} --name first --baselines baselines\n",
+        self.assertIn(f"\n  build/release/bin/strictbench accept {self.RESULT} --name first --filter 'timer:(graph|cold|cpu)' "
+                      "--baselines baselines\n",
                       done.stdout)
         self.assertEqual(self.calls("strictbench")[-1],
-                         f"strictbench accept {self.RESULT} --name first --baselines {self.RESULT}/candidate")
+                         f"strictbench accept {self.RESULT} --name first --filter timer:(graph|cold|cpu) "
+                         f"--baselines {self.RESULT}/candidate")
         self.assertEqual(self.calls("python")[-1], f"python report/pictures/speedup.py {self.RESULT}")
 
     def test_published_figures_are_no_baseline(self) -> None:
