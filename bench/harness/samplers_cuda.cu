@@ -7,7 +7,6 @@
 /// see main, and every sampler's call has run once before), a profiler (blocking is off in those modes).
 /// Whatever else: the wait has a time limit.
 #include <chrono>
-#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -140,12 +139,11 @@ struct CudaTimers::Shared {
     cuda_check(cudaMemsetAsync(flush_buffer, 0, flush_bytes, stream));
   }
 
-  /// Seconds between the two events, everything enqueued by `work` in between; `ahead` goes before the first.
-  template <class Work, class Ahead>
-  double between_events(const Work& work, const Ahead& ahead) {
+  /// Seconds between the two events, everything enqueued by `work` in between.
+  template <class Work>
+  double between_events(const Work& work) {
     {
       const Held held(gate);
-      ahead();
       cuda_check(cudaEventRecord(start, stream));
       work();
       cuda_check(cudaEventRecord(stop, stream));
@@ -172,23 +170,15 @@ using Shared = CudaTimers::Shared;
 class GraphSampler : public Sampler {
  public:
   GraphSampler(Shared& shared, const Call& call, int calls)
-      : shared_(shared), calls_(calls), graph_(call, calls, shared.stream) {
-    if (calls > 1) warm_up_.emplace(call, 1, shared.stream);
-  }
+      : shared_(shared), calls_(calls), graph_(call, calls, shared.stream) {}
   double sample() override {
-    // Whatever was sampled before this left the caches in its own state, and the first of a few hundred calls
-    // of 2 us would carry it into the mean: 0.6 % after a flush. So one call goes ahead of the clock.
-    const auto ahead = [&] {
-      if (warm_up_) warm_up_->launch(shared_.stream);
-    };
-    return shared_.between_events([&] { graph_.launch(shared_.stream); }, ahead) / calls_;
+    return shared_.between_events([&] { graph_.launch(shared_.stream); }) / calls_;
   }
 
  private:
   Shared& shared_;
   int calls_;
   Graph graph_;
-  std::optional<Graph> warm_up_;
 };
 
 class ColdSampler : public Sampler {
@@ -197,14 +187,12 @@ class ColdSampler : public Sampler {
       : shared_(shared), call_(std::move(call)), graph_(call_, 1, shared.stream) {}
   double sample() override {
     shared_.flush();
-    return shared_.between_events(
-        [&] {
-          if (graph_.nodes() == 1)
-            call_(shared_.stream);
-          else
-            graph_.launch(shared_.stream);  // many launches may not fit the queue behind the gate
-        },
-        [] {});
+    return shared_.between_events([&] {
+      if (graph_.nodes() == 1)
+        call_(shared_.stream);
+      else
+        graph_.launch(shared_.stream);  // many launches may not fit the queue behind the gate
+    });
   }
 
  private:
