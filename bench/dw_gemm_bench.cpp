@@ -75,6 +75,9 @@ class DwGemm : public Problem {
     return whole_output(dw);
   }
 
+  /// No variant may live on the transpose that another one left behind.
+  void prepare(std::string_view) override { x_transposed_.poison(); }
+
   Call call(std::string_view variant) override {
     const dw_gemm::Args args{.shape = shape_,
                              .x = x_.as<Bf16>(),

@@ -65,12 +65,16 @@ double spread_between_processes(const Evidence& evidence) {
   return std::sqrt(pooled(spreads).variance);
 }
 
-void object_to_row(const Evidence& evidence, std::vector<std::string>& found) {
+void object_to_troubles(const Evidence& evidence, std::vector<std::string>& found) {
   if (evidence.troubles && evidence.troubles->wrong > 0) {
     found.push_back(evidence.name + " is wrong: " + evidence.troubles->wrong_message);
   } else if (evidence.troubles && evidence.troubles->failed > 0) {
     found.push_back(evidence.name + " failed: " + evidence.troubles->failed_message);
   }
+}
+
+void object_to_row(const Evidence& evidence, std::vector<std::string>& found) {
+  object_to_troubles(evidence, found);
   if (evidence.suspect_rows() > 0) {
     found.push_back(evidence.name + " was measured while the machine was throttled or shared");
   }
@@ -96,6 +100,12 @@ void object_to_commits(const Side& side, std::vector<std::string>& found) {
 }
 
 }  // namespace
+
+std::vector<std::string> broken_rows(const Side& side) {
+  std::vector<std::string> found;
+  for (const Evidence& evidence : side.benchmarks) object_to_troubles(evidence, found);
+  return found;
+}
 
 std::vector<std::string> objections(const Side& side) {
   std::vector<std::string> found;

@@ -13,6 +13,10 @@ namespace strictbench {
 /// missing provenance. One sentence each; empty where it can. `side` was read by `real_time`.
 std::vector<std::string> objections(const Side& side);
 
+/// The objections that hold for a whole run even where only some of its rows are accepted: a row is wrong or
+/// failed.
+std::vector<std::string> broken_rows(const Side& side);
+
 /// The folder of a device below `baselines`: "NVIDIA H100 80GB HBM3" gives "h100-80gb-hbm3".
 std::string device_folder(std::string_view device);
 

@@ -67,6 +67,8 @@ fs::path folder_of_baselines(const std::string& given) {
 void print_changes(std::ostream& out, const std::string& old_file, const Side& side) {
   try {
     const Side old = read_side({old_file}, "real_time");
+    for (const Evidence& row : old.benchmarks)
+      if (side.find(row.name) == nullptr) out << "no longer in the baseline: " << printable(row.name) << "\n";
     out << "against the baseline that this replaces: ";
     write_text(out, compare(old, side, CompareOptions{}), stdout_takes_colour());
   } catch (const UsageError& error) {
@@ -78,6 +80,7 @@ void print_changes(std::ostream& out, const std::string& old_file, const Side& s
 Side read_results(const Arguments& arguments, const std::string& metric) {
   Side side = read_side(arguments.results, metric);
   if (arguments.filter.empty()) return side;
+  refuse_with(broken_rows(side));  // what is left out of the baseline must be right all the same
   try {
     const std::regex expression(arguments.filter, std::regex_constants::extended);
     side.keep([&](const std::string& name) { return std::regex_search(name, expression); });

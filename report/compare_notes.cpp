@@ -1,5 +1,6 @@
 #include "report/compare_notes.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -48,28 +49,24 @@ std::pair<std::string, std::string> operator_and_variant(const std::string& name
   return {name.substr(0, first), name.substr(first + 1, second - first - 1)};
 }
 
-/// An operator whose every variant, the untouched legacy among them, moved the same way.
+/// An operator whose every variant, the untouched legacy among them, moved the same way: the middle of each
+/// variant's ratios lies beyond the threshold. A few rows that cannot tell do not silence it.
 void note_control(const Comparison& comparison, std::vector<std::string>& notes) {
-  struct Moves {
-    std::set<std::string> variants;
-    bool all_slower = true;
-    bool all_faster = true;
-  };
-  std::map<std::string, Moves> operators;
+  std::map<std::string, std::map<std::string, std::vector<double>>> operators;
   for (const ComparedRow& row : comparison.rows) {
     if (std::isnan(row.ratio)) continue;
     const auto [name, variant] = operator_and_variant(row.name);
-    if (name.empty()) continue;
-    Moves& moves = operators[name];
-    moves.variants.insert(variant);
-    moves.all_slower = moves.all_slower && row.verdict == Verdict::slower;
-    moves.all_faster = moves.all_faster && row.verdict == Verdict::faster;
+    if (!name.empty()) operators[name][variant].push_back(std::log(row.ratio));
   }
-  for (const auto& [name, moves] : operators) {
-    if (moves.variants.size() < 2 || moves.variants.count("legacy") == 0) continue;
-    if (!moves.all_slower && !moves.all_faster) continue;
-    notes.push_back(name + ": every variant, legacy among them, is " +
-                    (moves.all_slower ? "slower" : "faster") +
+  const double moved = std::log1p(comparison.threshold);
+  for (const auto& [name, variants] : operators) {
+    if (variants.size() < 2 || variants.count("legacy") == 0) continue;
+    const auto all = [&](double sign) {
+      return std::all_of(variants.begin(), variants.end(),
+                         [&](const auto& variant) { return sign * median(variant.second) > moved; });
+    };
+    if (!all(1) && !all(-1)) continue;
+    notes.push_back(name + ": every variant, legacy among them, is " + (all(1) ? "slower" : "faster") +
                     ": the machine or the toolchain moved, not the code");
   }
 }

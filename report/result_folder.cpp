@@ -192,6 +192,7 @@ Side read_side(const std::vector<std::string>& paths, const std::string& metric)
       read_folder(path, side, reader);
     } else {
       reader.read_file(path);
+      side.single_files = true;
     }
   }
   reader.finish();

@@ -31,7 +31,7 @@ bool Evidence::has_number() const {
 }
 
 bool Side::not_asked_for(const std::string& name) const {
-  if (runs.empty()) return false;
+  if (runs.empty() || single_files) return false;
   return std::all_of(runs.begin(), runs.end(),
                      [&](const RunRecord& run) { return run.not_selected.contains(name); });
 }

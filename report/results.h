@@ -91,6 +91,7 @@ class Side {
   std::vector<Source> sources;
   std::vector<Session> sessions;
   std::vector<RunRecord> runs;
+  bool single_files = false;  // some rows come from files that no run's record speaks for
   std::size_t rows_read = 0;
   std::size_t summaries = 0;    // rows read that sum up others: aggregates and complexity fits
   std::size_t suspect = 0;      // rows left out since the machine was throttled or shared

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <limits>
 #include <new>
 #include <stdexcept>
 #include <thread>
@@ -14,6 +16,18 @@ namespace strictbench {
 namespace {
 
 constexpr std::align_val_t alignment{256};  // as cudaMalloc aligns
+
+/// What the kernel thinks can be had without swapping: free memory and most of the page cache.
+std::size_t available_memory() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string key; file >> key;) {
+    std::size_t kilobytes = 0;
+    if (key == "MemAvailable:" && file >> kilobytes) return kilobytes * 1024;
+    file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) *
+         static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
 
 class CpuSampler : public Sampler {
  public:
@@ -55,10 +69,7 @@ class CpuBackend : public Backend {
 
   void* allocate(std::size_t bytes) override { return ::operator new(bytes, alignment); }
   void release(void* memory) noexcept override { ::operator delete(memory, alignment); }
-  std::size_t free_bytes() const override {
-    return static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) *
-           static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  }
+  std::size_t free_bytes() const override { return available_memory(); }
   std::size_t flush_bytes() const override { return 0; }
 
   void upload(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }

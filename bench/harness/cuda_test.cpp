@@ -77,6 +77,9 @@ TEST_F(Cuda, FailedLaunchesAreNotSwallowedAndTheStreamSurvives) {
   const Call bad = [](Stream) { throw std::runtime_error("bad launch"); };
   EXPECT_THROW(backend_->make_sampler(Timer::graph, bad, 2), std::runtime_error);
   EXPECT_THROW(backend_->make_sampler(Timer::wall, bad, 1)->sample(), std::runtime_error);
+  // Not allowed while a stream is captured: CUDA itself refuses, and remembers.
+  const Call forbidden = [this](Stream) { backend_->synchronize(); };
+  EXPECT_THROW(backend_->make_sampler(Timer::graph, forbidden, 2), std::runtime_error);
   EXPECT_NEAR(median_us(Timer::graph, spin(50.0), 10), 50.0, 2.5);
 }
 

@@ -232,7 +232,7 @@ int run(std::vector<std::string> arguments) {
 
 int main(int argc, char** argv) {
   // Loading code at a kernel's first launch would be timed, and would deadlock behind a blocking kernel.
-  setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
+  setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/1);
   try {
     return run({argv, argv + argc});
   } catch (const std::invalid_argument& error) {

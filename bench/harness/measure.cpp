@@ -79,10 +79,13 @@ class Measurer::Shape {
     }
     std::vector<std::size_t> turn(cases.size());
     for (std::size_t i = 0; i < turn.size(); ++i) turn[i] = i;
-    for (int round = 0; !planned_.empty() && round < all_.options_.samples; ++round) {
+    int rounds = 0;
+    for (const auto& [c, planned] : planned_) rounds = std::max(rounds, planned.samples);
+    for (int round = 0; round < rounds; ++round) {
       for (const std::size_t i : turn)
         guarded(cases[i], results[i], [&](Planned& planned) {
-          if (round >= planned.samples) return;
+          // A case of fewer samples spreads them over all rounds, beside those of its neighbours.
+          if ((round + 1) * planned.samples / rounds == round * planned.samples / rounds) return;
           const NvtxRange range(nvtx_name(cases[i].name, "measure"));
           results[i].samples.push_back(planned.sample());
         });
@@ -126,8 +129,7 @@ class Measurer::Shape {
     Planned& planned = planned_[&c];
     if (seconds < short_call_seconds) result.placements = std::max(1, affordable_placements());
     result.calls = calls_per_sample(c.timer, seconds);
-    planned.samples =
-        samples_per_process(seconds * result.calls * result.placements, all_.options_.samples);
+    planned.samples = samples_per_process(seconds * result.calls * result.placements, all_.options_.samples);
     for (int p = 0; p < result.placements; ++p)
       planned.samplers.push_back(sampler(static_cast<std::size_t>(p), c, result, result.calls));
     for (std::size_t p = 1; p < planned.samplers.size() && result.error.empty(); ++p)

@@ -42,9 +42,9 @@ class Measurer {
   /// Measures `cases`, all of one shape and one timer, in this order:
   ///  1. Each is run twice on a poisoned output, by the timer that will time it, and compared bit for bit.
   ///  2. All that passed are sampled in turn, first to last and back, so that drift hits every variant alike.
-  ///  A
-  ///     sample of a short call is the mean over several sets of buffers, each of them checked too.
-  ///  3. Each is run once more on a poisoned output and compared: the last timed result must be right too.
+  ///     A sample of a short call is the mean over several sets of buffers, each of them checked too.
+  ///  3. Each takes one more sample on a poisoned output, which is compared: what is timed must still be
+  ///  right.
   /// A call over long_call_seconds keeps the two samples of step 1 and is not run again.
   /// One result per case, in the order given; never throws for what a variant does.
   std::vector<Measured> measure(std::span<const Case> cases);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -13,7 +14,9 @@ void Progress::operator()(std::string_view row_name, std::size_t index, std::str
       {"case", row_name}, {"index", index}, {"total", total_}, {"phase", phase}};
   const std::string text = line.dump() + "\n";
   // Nobody reading any more is no reason to stop measuring.
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
   [[maybe_unused]] const auto written = write(descriptor_, text.data(), text.size());
+  std::signal(SIGPIPE, before);
 }
 
 }  // namespace strictbench

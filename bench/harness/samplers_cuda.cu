@@ -91,6 +91,7 @@ class Graph {
     } catch (...) {
       cudaStreamEndCapture(stream, &graph);  // leaves the stream usable for the cases that follow
       if (graph != nullptr) cudaGraphDestroy(graph);
+      cudaGetLastError();
       throw;
     }
     cuda_check(cudaStreamEndCapture(stream, &graph));
@@ -142,11 +143,14 @@ struct CudaTimers::Shared {
   /// Seconds between the two events, everything enqueued by `work` in between.
   template <class Work>
   double between_events(const Work& work) {
-    {
+    try {
       const Held held(gate);
       cuda_check(cudaEventRecord(start, stream));
       work();
       cuda_check(cudaEventRecord(stop, stream));
+    } catch (...) {
+      cudaStreamSynchronize(stream);  // the gate is read until its kernel ends, and must not be closed before
+      throw;
     }
     cuda_check(cudaStreamSynchronize(stream));
     gate.check();

@@ -85,11 +85,18 @@ void require_unchanged(RunRecord& record, const fs::path& folder, StopSignals& s
   record.notes.push_back(note);
 }
 
+/// A result that was wrong once is wrong: measuring until it happens to be right would hide it.
+bool found_wrong(const ProcessRecord& process) {
+  return std::any_of(process.problems.begin(), process.problems.end(),
+                     [](const Problem& problem) { return problem.state == CaseState::wrong; });
+}
+
 /// What a resumed run has left, in the order in which it was planned.
 std::vector<Planned> left_of(const RunRecord& record) {
   std::vector<Planned> planned;
   for (const ProcessRecord& process : record.processes) {
-    if (process.status != ProcessStatus::ok) planned.push_back({0, process.operator_name, process.process});
+    if (process.status != ProcessStatus::ok && !found_wrong(process))
+      planned.push_back({0, process.operator_name, process.process});
   }
   return planned;
 }

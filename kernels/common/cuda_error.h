@@ -11,6 +11,7 @@ namespace strictbench {
 /// Throws std::runtime_error with the error's name, its text and the caller's place.
 inline void cuda_check(cudaError_t error, std::source_location where = std::source_location::current()) {
   if (error == cudaSuccess) return;
+  cudaGetLastError();  // or the next launch, an innocent one, would be blamed for it
   throw std::runtime_error(std::string(cudaGetErrorName(error)) + ": " + cudaGetErrorString(error) + " (" +
                            where.file_name() + ":" + std::to_string(where.line()) + ")");
 }

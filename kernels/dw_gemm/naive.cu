@@ -64,16 +64,19 @@ void launch(const Args& args, Stream stream) {
   require(args.x_transposed != nullptr, "dw_gemm: x_transposed must not be null");
   const auto [tokens, in, out] = args.shape;
   const dim3 block(block_edge, block_edge);
-  const auto blocks = [](std::int64_t n) { return static_cast<unsigned>(ceil_div(n, block_edge)); };
-  require(blocks(in) <= 65535 && blocks(tokens) <= 65535,
-          "dw_gemm: shape.in and shape.tokens must fit a grid");
+  const auto along = [](std::int64_t n, long long limit, const char* rule) {
+    return grid_blocks(n, block_edge, limit, rule);
+  };
+  const dim3 transpose_grid(along(in, grid_x, "dw_gemm: shape.in must fit a grid"),
+                            along(tokens, grid_y, "dw_gemm: shape.tokens must fit a grid"));
+  const dim3 grid(along(out, grid_x, "dw_gemm: shape.out must fit a grid"),
+                  along(in, grid_y, "dw_gemm: shape.in must fit a grid"));
   auto* const x_transposed = reinterpret_cast<__nv_bfloat16*>(args.x_transposed);
-  transpose<<<dim3(blocks(in), blocks(tokens)), block, 0, stream>>>(
-      reinterpret_cast<const __nv_bfloat16*>(args.x), tokens, in, x_transposed);
+  transpose<<<transpose_grid, block, 0, stream>>>(reinterpret_cast<const __nv_bfloat16*>(args.x), tokens, in,
+                                                  x_transposed);
   check_launch();
-  naive<recursive><<<dim3(blocks(out), blocks(in)), block, 0, stream>>>(
-      args.shape, reinterpret_cast<const __nv_bfloat16*>(args.dy), x_transposed,
-      reinterpret_cast<__nv_bfloat16*>(args.dw));
+  naive<recursive><<<grid, block, 0, stream>>>(args.shape, reinterpret_cast<const __nv_bfloat16*>(args.dy),
+                                               x_transposed, reinterpret_cast<__nv_bfloat16*>(args.dw));
   check_launch();
 }
 

@@ -52,11 +52,11 @@ __global__ void __launch_bounds__(threads)
 void tiled_outer_product(const Args& args, Stream stream) {
   validate(args);
   require(args.shape.tokens <= tiled_tokens, "dw_gemm: the tiled variant takes shape.tokens of 1 to 31");
-  const auto blocks = [](std::int64_t n) { return static_cast<unsigned>(ceil_div(n, tile)); };
-  require(blocks(args.shape.out) <= 65535, "dw_gemm: shape.out must fit a grid");
-  outer_product<<<dim3(blocks(args.shape.in), blocks(args.shape.out)), threads, 0, stream>>>(
-      args.shape, reinterpret_cast<const __nv_bfloat16*>(args.x),
-      reinterpret_cast<const __nv_bfloat16*>(args.dy), reinterpret_cast<__nv_bfloat16*>(args.dw));
+  const dim3 grid(grid_blocks(args.shape.in, tile, grid_x, "dw_gemm: shape.in must fit a grid"),
+                  grid_blocks(args.shape.out, tile, grid_y, "dw_gemm: shape.out must fit a grid"));
+  outer_product<<<grid, threads, 0, stream>>>(args.shape, reinterpret_cast<const __nv_bfloat16*>(args.x),
+                                              reinterpret_cast<const __nv_bfloat16*>(args.dy),
+                                              reinterpret_cast<__nv_bfloat16*>(args.dw));
   check_launch();
 }
 

@@ -63,7 +63,10 @@ void sort_ids(const Args& args, Stream stream) {
               sorted.workspace_bytes >= positions_bytes(tokens) + bytes,
           "embedding_backward: sorted must have room for the ids, the positions and the sort's workspace");
   auto* const counted = static_cast<std::int64_t*>(sorted.workspace);
-  count_up<<<static_cast<unsigned>(ceil_div(tokens, 256)), 256, 0, stream>>>(counted, tokens);
+  constexpr int count_threads = 256;
+  const unsigned count_blocks =
+      grid_blocks(tokens, count_threads, grid_x, "embedding_backward: shape.tokens must fit a grid");
+  count_up<<<count_blocks, count_threads, 0, stream>>>(counted, tokens);
   check_launch();
   void* const space = static_cast<char*>(sorted.workspace) + positions_bytes(tokens);
   cuda_check(cub::DeviceRadixSort::SortPairs(space, bytes, args.ids, sorted.ids, counted, sorted.positions,
@@ -76,7 +79,8 @@ void sorted_segments(const Args& args, Stream stream) {
   if (tokens == 0 || vocab == 0 || hidden == 0) return;
   require(args.sorted.ids != nullptr && args.sorted.positions != nullptr,
           "embedding_backward: the segment variants need sorted.ids and sorted.positions");
-  const dim3 grid(static_cast<unsigned>(tokens), static_cast<unsigned>(ceil_div(hidden, threads)));
+  const dim3 grid(grid_blocks(tokens, 1, grid_x, "embedding_backward: shape.tokens must fit a grid"),
+                  grid_blocks(hidden, threads, grid_y, "embedding_backward: shape.hidden must fit a grid"));
   walk_runs<<<grid, threads, 0, stream>>>(args.shape, args.sorted.ids, args.sorted.positions,
                                           reinterpret_cast<const __nv_bfloat16*>(args.grad), args.grad_stride,
                                           reinterpret_cast<__nv_bfloat16*>(args.dweight));

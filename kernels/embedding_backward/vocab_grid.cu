@@ -47,14 +47,13 @@ void vocab_grid(const Args& args, Stream stream) {
   validate(args);
   const auto& [tokens, vocab, hidden] = args.shape;
   if (vocab == 0 || hidden == 0) return;
-  require(vocab <= 2147483647 && hidden <= 65535,
-          "embedding_backward: shape.vocab and shape.hidden must fit a grid");
+  const dim3 grid(grid_blocks(vocab, 1, grid_x, "embedding_backward: shape.vocab must fit a grid"),
+                  grid_blocks(hidden, 1, grid_y, "embedding_backward: shape.hidden must fit a grid"));
   if (tokens == 0) {  // nothing to scan: zeros, and no kernel
     cuda_check(
         cudaMemsetAsync(args.dweight, 0, static_cast<std::size_t>(vocab * hidden) * sizeof(Bf16), stream));
     return;
   }
-  const dim3 grid(static_cast<unsigned>(vocab), static_cast<unsigned>(hidden));
   scan_tokens<<<grid, threads, 0, stream>>>(args.shape, args.ids,
                                             reinterpret_cast<const __nv_bfloat16*>(args.grad),
                                             args.grad_stride, reinterpret_cast<__nv_bfloat16*>(args.dweight));

@@ -22,7 +22,7 @@ void launch_per_row(const Args& args, Stream stream) {
   if (cols == 0) return;
   cuda_check(cudaMemsetAsync(args.out, 0, static_cast<std::size_t>(cols) * sizeof(float), stream));
   constexpr int threads = 256;
-  const auto blocks = static_cast<unsigned>(ceil_div(cols, threads));
+  const unsigned blocks = grid_blocks(cols, threads, grid_x, "row_fold: shape.cols must fit a grid");
   for (std::int64_t r = 0; r < rows; ++r) {
     add_row<<<blocks, threads, 0, stream>>>(args.out, args.rows + r * args.row_stride, cols);
     check_launch();

@@ -26,7 +26,7 @@ void one_launch(const Args& args, Stream stream) {
   const auto [rows, cols] = args.shape;
   if (cols == 0) return;
   constexpr int threads = 256;
-  const auto blocks = static_cast<unsigned>(ceil_div(cols, threads));
+  const unsigned blocks = grid_blocks(cols, threads, grid_x, "row_fold: shape.cols must fit a grid");
   fold_columns<<<blocks, threads, 0, stream>>>(args.rows, rows, cols, args.row_stride, args.out);
   check_launch();
 }
