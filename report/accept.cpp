@@ -80,7 +80,7 @@ void object_to_row(const Evidence& evidence, std::vector<std::string>& found) {
   }
   const double spread = spread_between_processes(evidence);
   if (spread > noisy_spread) {
-    found.push_back(evidence.name + " is noisy: its processes spread by " + fixed(100 * spread, 1) +
+    found.push_back(evidence.name + " is noisy: its processes spread by " + fixed(100 * spread, 2) +
                     " %, and " + fixed(100 * noisy_spread, 0) + " % is the most a baseline may have");
   }
 }

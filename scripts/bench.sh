@@ -44,11 +44,17 @@ for argument in "$@"; do
     case $argument in
       -h | --help) usage && exit 0 ;;
       --out | --resume) takes_folder=yes ;;
+      --filter | --processes | --budget | --timeout | --device | --executables) ;;
+      --filter=* | --processes=* | --budget=* | --timeout=* | --device=* | --executables=* | --allow-debug) ;;
       --out=/* | --resume=/*) result=${argument#*=} ;;
       --out=* | --resume=*) result=$PWD/${argument#*=} argument=${argument%%=*}=$PWD/${argument#*=} ;;
+      -*) [[ ${previous-} == --filter ]] || {
+        echo "bench.sh: unknown option '$argument' (see scripts/bench.sh --help)" >&2
+        exit 2
+      } ;;
     esac
   fi
-  run_options+=("$argument")
+  run_options+=("$argument") previous=$argument
 done
 
 # shellcheck source=scripts/setup.sh

@@ -227,6 +227,8 @@ int cuda_device_count() {
 
 std::string why_no_cuda() {
   int count = 0;
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) return "no NVIDIA driver is installed";
   const cudaError_t error = cudaGetDeviceCount(&count);
   return error == cudaSuccess ? "no GPU is visible" : cudaGetErrorString(error);
 }

@@ -17,6 +17,7 @@ namespace {
 constexpr const char* surplus = "no further sample";
 
 bool failed = false;
+bool lost_output = false;
 
 /// The cases of one shape and timer, measured together when the first of them runs.
 class Group {
@@ -121,6 +122,11 @@ class KeptRows : public Base {
     for (Run& run : kept) run.run_name.time_type.clear();
     if (!kept.empty()) Base::ReportRuns(kept);
   }
+
+  void Finalize() override {
+    Base::Finalize();
+    if (!this->GetOutputStream().flush()) lost_output = true;
+  }
 };
 
 }  // namespace
@@ -147,6 +153,8 @@ void register_cases(const OperatorBench& bench, const std::vector<Case>& cases, 
 }
 
 bool any_case_failed() { return failed; }
+
+bool everything_written() { return !lost_output; }
 
 std::unique_ptr<benchmark::BenchmarkReporter> make_reporter(const std::string& format) {
   if (format == "json") return std::make_unique<KeptRows<benchmark::JSONReporter>>();

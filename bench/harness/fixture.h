@@ -17,6 +17,9 @@ void register_cases(const OperatorBench& bench, const std::vector<Case>& cases, 
 /// Whether any case that ran failed its check or threw.
 bool any_case_failed();
 
+/// Whether every reporter could write what it had to.
+bool everything_written();
+
 /// A Google Benchmark reporter for `format` (json, console or csv) that leaves out the repetitions for which
 /// there was no sample, and Google Benchmark's own suffix of the name. Null for an unknown format.
 std::unique_ptr<benchmark::BenchmarkReporter> make_reporter(const std::string& format);

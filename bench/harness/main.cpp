@@ -53,6 +53,7 @@ struct Flags {
   std::string format = "console";
   std::string out_format = "json";
   bool out = std::getenv("BENCHMARK_OUT") != nullptr;
+  std::string out_path;
   bool describe = false;
   bool nvtx = false;
   int progress_fd = -1;
@@ -136,7 +137,7 @@ Flags take_flags(std::vector<std::string>& arguments) {
     } else {
       if (take(argument, "--benchmark_repetitions", value))
         flags.samples = number("--benchmark_repetitions", value, 1);
-      if (take(argument, "--benchmark_out", value)) flags.out = true;
+      if (take(argument, "--benchmark_out", flags.out_path)) flags.out = true;
       take(argument, "--benchmark_filter", flags.filter);
       take(argument, "--benchmark_format", flags.format);
       take(argument, "--benchmark_out_format", flags.out_format);
@@ -176,6 +177,7 @@ void describe(const OperatorBench& bench, const std::vector<Case>& cases, const 
                             {"memory", shape.memory}});
   }
   std::printf("%s\n", all.dump(1).c_str());
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw std::runtime_error("cannot write to standard output");
 }
 
 int run(std::vector<std::string> arguments) {
@@ -191,6 +193,13 @@ int run(std::vector<std::string> arguments) {
     return 0;
   }
 
+  // Google Benchmark would end the process itself, each time with another exit code.
+  const auto display = make_reporter(flags.format);
+  const auto file = make_reporter(flags.out_format);
+  if (!display || !file) throw std::invalid_argument("formats are console, json and csv");
+  if (!flags.out_path.empty() && !std::ofstream(flags.out_path, std::ios::app))
+    throw std::invalid_argument("--benchmark_out: cannot write " + flags.out_path);
+
   arguments.insert(arguments.begin() + 1,
                    {no_minimal_time(), "--benchmark_repetitions=" + std::to_string(default_samples),
                     "--benchmark_display_aggregates_only=true"});  // before the user's own, which win
@@ -203,12 +212,10 @@ int run(std::vector<std::string> arguments) {
   std::size_t selected = 0;
   for (const Case& c : cases) selected += c.selected ? 1 : 0;
   if (selected == 0)
-    throw std::invalid_argument("filter '" + flags.filter + "' selects nothing of " + bench.name + " on " +
-                                backend->name() + "; --describe lists the cases, for example " +
-                                cases.at(0).name);
-  const auto display = make_reporter(flags.format);
-  const auto file = make_reporter(flags.out_format);
-  if (!display || !file) throw std::invalid_argument("formats are console, json and csv");
+    throw std::invalid_argument(
+        (flags.cases.empty() ? "filter '" + flags.filter + "'" : "--cases " + flags.cases) +
+        " selects nothing of " + bench.name + " on " + backend->name() +
+        "; --describe lists the cases, for example " + cases.at(0).name);
   for (const auto& [key, value] : environment()) benchmark::AddCustomContext(key, value);
   for (const auto& [key, value] : backend->context()) benchmark::AddCustomContext(key, value);
 
@@ -225,6 +232,8 @@ int run(std::vector<std::string> arguments) {
   register_cases(bench, cases, measurer);
   // Selection is done; Google Benchmark would search names that carry its own suffix.
   benchmark::RunSpecifiedBenchmarks(display.get(), flags.out ? file.get() : nullptr, ".");
+  if (!everything_written())
+    throw std::runtime_error("results could not be written in full: is the disk full?");
   return any_case_failed() ? exit_failed : 0;
 }
 

@@ -19,6 +19,10 @@ std::vector<Case> select_cases(const OperatorBench& bench, const std::string& fi
   const bool negative = filter.starts_with('-');
   const std::string pattern = negative ? filter.substr(1) : filter;
   const bool names_timer = filter.find("timer:") != std::string::npos;
+  constexpr std::size_t longest = 2000;  // the expression is compiled by recursion
+  if (filter.size() > longest)
+    throw std::invalid_argument("filter of " + std::to_string(filter.size()) + " characters; at most " +
+                                std::to_string(longest) + " are taken");
   std::regex expression;
   try {
     expression =

@@ -153,12 +153,24 @@ class Others(unittest.TestCase):
             ("--progress-fd=x", "whole number"),
             ("--benchmark_repetitions=0", "whole number"),
             ("--no-such-flag", "no-such-flag"),
+            ("--benchmark_format=xml", "formats are"),
+            ("--cases=/dev/null", "--cases /dev/null"),
+            ("--benchmark_filter=" + "(" * 20000, "20000 characters"),
         ):
             done, rows = run(flag)
             self.assertEqual(done.returncode, 2, flag)
             self.assertEqual(rows, {}, flag)
             self.assertIn(words, done.stderr, flag)
             self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+
+    def test_output_that_cannot_be_written_is_no_success(self) -> None:
+        for flags in (["--describe"], ["--benchmark_filter=kind:right", "--benchmark_format=json"]):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([BENCH, f"--device={DEVICE}", *flags], stdout=full, stderr=subprocess.PIPE)
+            self.assertEqual(done.returncode, 1, flags)
+        done = subprocess.run([BENCH, f"--device={DEVICE}", "--benchmark_filter=kind:right", "--benchmark_out=/dev/full"],
+                              capture_output=True)
+        self.assertEqual(done.returncode, 1)
 
     def test_a_filter_without_a_timer_selects_gating_timers_only(self) -> None:
         done = subprocess.run(

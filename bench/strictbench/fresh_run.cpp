@@ -92,7 +92,9 @@ std::string RunArguments::first_given() const {
 void RunArguments::require_usable() const {
   require_positive("--budget", options.budget_seconds);
   require_positive("--timeout", options.timeout_seconds);
-  if (processes_given() && options.processes < 1) throw UsageError("--processes must be a number above 0");
+  constexpr int most = 1000;  // all are planned before the first starts
+  if (processes_given() && (options.processes < 1 || options.processes > most))
+    throw UsageError("--processes must be a number above 0, and at most " + std::to_string(most));
   if (!options.device.empty()) require_device(options.device);
   if (!out.empty() && fs::exists(out)) {
     throw UsageError("--out " + out + " exists already: name a folder that does not");

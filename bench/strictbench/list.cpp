@@ -9,6 +9,7 @@
 #include "bench/strictbench/executables.h"
 #include "bench/strictbench/process.h"
 #include "report/error.h"
+#include "report/output_file.h"
 
 namespace strictbench::runner {
 namespace {
@@ -138,7 +139,7 @@ int list(const ListArguments& arguments) {
     require_selected(executables, arguments.selection.filter);
     const std::string text =
         arguments.format == "json" ? json_text(executables) : text_of(executables, arguments.all);
-    std::fputs(text.c_str(), stdout);
+    write_stdout([&](std::ostream& out) { out << text; });
   } catch (const Stopped& stopped) {
     return stopped.exit_code();
   } catch (const std::regex_error& error) {

@@ -2,14 +2,17 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <string>
 
 #include "bench/strictbench/commands.h"
 #include "report/commands.h"
 #include "report/error.h"
+#include "report/text.h"
 
 int main(int argc, char** argv) {
   constexpr int unusable = 2;  // exit code for unusable input or command line
-  CLI::App app{"StrictBench: proves kernel pairs right to the last bit, times them, and says what got slower."};
+  CLI::App app{
+      "StrictBench: proves kernel pairs right to the last bit, times them, and says what got slower."};
   app.name("strictbench");
   app.require_subcommand(1);
   strictbench::Action action;
@@ -20,13 +23,34 @@ int main(int argc, char** argv) {
   strictbench::add_table_command(app, action);
   strictbench::add_compare_command(app, action);
   strictbench::add_accept_command(app, action);
+  // An empty value is a variable that was not set, and not the wish for a default.
+  const auto not_empty = [](const std::string& value) {
+    return value.empty() ? std::string("must not be empty") : std::string();
+  };
+  for (CLI::App* command : app.get_subcommands({}))
+    for (CLI::Option* option : command->get_options())
+      if (option->get_items_expected_max() > 0 && option->get_name() != "--filter") option->check(not_empty);
   try {
+    if (argc > 1 && argv[1][0] != '-') {
+      const std::string wanted = argv[1];
+      bool known = false;
+      std::string commands;
+      for (const CLI::App* command : app.get_subcommands({})) {
+        known = known || command->get_name() == wanted;
+        commands += " " + command->get_name();
+      }
+      if (!known)
+        throw strictbench::UsageError("no command '" + strictbench::printable(wanted) + "'; there are" +
+                                      commands);
+    }
     app.parse(argc, argv);
     return action();
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "strictbench: %s (see strictbench --help)\n", error.what());
+    const auto chosen = app.get_subcommands();
+    const std::string command = chosen.empty() ? "" : " " + chosen.front()->get_name();
+    std::fprintf(stderr, "strictbench: %s (see strictbench%s --help)\n", error.what(), command.c_str());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "strictbench: %s\n", error.what());
   }

@@ -16,6 +16,7 @@
 #include "bench/strictbench/machine.h"
 #include "bench/strictbench/plan.h"
 #include "bench/strictbench/process.h"
+#include "bench/strictbench/rows.h"
 #include "bench/strictbench/run_record.h"
 #include "bench/strictbench/run_summary.h"
 #include "bench/strictbench/runner.h"
@@ -85,6 +86,27 @@ void require_unchanged(RunRecord& record, const fs::path& folder, StopSignals& s
   record.notes.push_back(note);
 }
 
+/// What the record calls measured and the folder has lost, or holds only in part, is measured again.
+void find_lost_files(RunRecord& record, const fs::path& folder) {
+  for (ProcessRecord& process : record.processes) {
+    if (process.status != ProcessStatus::ok) continue;
+    std::string why = "is gone";
+    try {
+      if (fs::exists(folder / process.file)) {
+        why = "is not whole";
+        parse_results(read_file(folder / process.file));
+        continue;
+      }
+    } catch (const std::exception&) {  // unreadable or cut off: lost all the same
+    }
+    process.status = ProcessStatus::pending;
+    record.notes.push_back(process.file + " " + why + ": measured again");
+    std::fprintf(stderr, "%s\n", record.notes.back().c_str());
+  }
+  if (record.processes.empty())
+    throw UsageError((folder / "run.json").string() + " lists no processes, so there is nothing to resume");
+}
+
 /// A result that was wrong once is wrong: measuring until it happens to be right would hide it.
 bool found_wrong(const ProcessRecord& process) {
   return std::any_of(process.problems.begin(), process.problems.end(),
@@ -141,6 +163,7 @@ int measure_and_say(RunRecord& record, const fs::path& folder, std::vector<Plann
                                                          ", and --resume measures the rest");
   }
   if (!stop) return 1;
+  // A reader that went away does not cost the run: its results are on disk.
   std::fputs(summary(record, folder, own_command_line().front()).c_str(), stdout);
   std::fflush(stdout);
   if (*stop != 0) return Stopped{*stop}.exit_code();
@@ -167,6 +190,7 @@ int run(const RunArguments& arguments, const std::string& executables, const std
                        std::to_string(record.runner_pid));
     }
     record = load(folder);  // its owner may have ended between the first look and the lock
+    find_lost_files(record, folder);
     if (record.status == RunStatus::complete && all_ok(record)) {
       std::printf("%s is complete: nothing to do\n", folder.c_str());
       return 0;

@@ -47,6 +47,52 @@ class RunResumeTest(runner_testing.RunnerTestCase):
                 shutil.rmtree(self.out)
                 os.remove(os.path.join(self.bin, "calls.log"))
 
+    def test_what_was_never_started_is_not_called_measured(self):
+        self.install("dw_gemm")
+        runner, _ = self.hanging()
+        runner.send_signal(signal.SIGTERM)
+        stdout, _ = runner.communicate(timeout=10)
+        left = [p for p in self.record()["processes"] if p["status"] == "pending"]
+        started = {p["operator"] for p in self.record()["processes"] if p["status"] != "pending"}
+        self.assertTrue(left)
+        self.assertIn(f"{2 * len(started)} measured", stdout)
+        if len(started) == 1:
+            self.assertIn("2 not started", stdout)
+
+    def test_a_lost_or_cut_off_file_is_measured_again(self):
+        self.install("row_fold")
+        self.assertEqual(self.run_bench("--processes", "2").returncode, 0)
+        os.remove(os.path.join(self.out, "row_fold.0.json"))
+        with open(os.path.join(self.out, "row_fold.1.json"), "r+", encoding="utf-8") as stream:
+            stream.truncate(300)
+        result = self.strictbench("run", "--resume", self.out)
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("row_fold.0.json is gone: measured again", result.stderr)
+        self.assertIn("row_fold.1.json is not whole: measured again", result.stderr)
+        self.assertEqual(len(self.starts()), 4)
+        self.assert_whole()
+
+    def test_a_wrong_result_is_not_measured_until_it_is_right(self):
+        self.install("row_fold", behaviour="check failed", processes=[1])
+        self.assertEqual(self.run_bench("--processes", "3").returncode, 1)
+        self.install("row_fold", behaviour="check failed", processes=[1])  # the same file: the same build
+        result = self.strictbench("run", "--resume", self.out)
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(len(self.starts()), 3)
+        self.assertIn("check failed", result.stdout)
+
+    def test_a_record_without_processes_has_nothing_to_resume(self):
+        self.install("row_fold")
+        self.run_bench("--processes", "1")
+        path = os.path.join(self.out, "run.json")
+        with open(path, encoding="utf-8") as stream:
+            record = json.load(stream)
+        with open(path, "w", encoding="utf-8") as stream:
+            json.dump({**record, "processes": []}, stream)
+        result = self.strictbench("run", "--resume", self.out)
+        self.assertEqual(result.returncode, 2)
+        self.assertRegex(result.stderr, "run.json lists no processes")
+
     def test_a_signal_ignored_from_the_start_stays_ignored(self):
         self.install("row_fold", seconds=0.1)
         runner = self.start("--processes", "2",

@@ -61,9 +61,14 @@ std::string count_line(const RunRecord& record) {
   std::set<int> rounds;
   double seconds = 0;
   std::size_t pending = 0;
+  std::set<std::string> never_started;
   for (const ProcessRecord& process : record.processes) {
     seconds += process.seconds;
-    for (const std::string& name : process.cases) worst.try_emplace(name, CaseState::measured);
+    if (process.status == ProcessStatus::pending) {
+      never_started.insert(process.cases.begin(), process.cases.end());
+    } else {
+      for (const std::string& name : process.cases) worst.try_emplace(name, CaseState::measured);
+    }
     for (const Problem& problem : process.problems) {
       CaseState& state = worst[problem.name];
       state = std::max(state, problem.state);
@@ -87,12 +92,16 @@ std::string count_line(const RunRecord& record) {
                      : std::to_string(fewest) + " to " + std::to_string(most) + " processes of each case";
   std::map<CaseState, int> counts;
   for (const auto& [name, state] : worst) ++counts[state];
-  std::string line = std::to_string(worst.size()) + (worst.size() == 1 ? " case, " : " cases, ") + processes +
-                     ", " + duration_text(seconds) + ":";
+  std::erase_if(never_started, [&](const std::string& name) { return worst.contains(name); });
+  const std::size_t cases = worst.size() + never_started.size();
+  std::string line = std::to_string(cases) + (cases == 1 ? " case, " : " cases, ") + processes + ", " +
+                     duration_text(seconds) + ":";
   std::string parts;
   for (const auto& [state, count] : counts) {
     parts += (parts.empty() ? " " : ", ") + std::to_string(count) + " " + to_string(state);
   }
+  if (!never_started.empty())
+    parts += (parts.empty() ? " " : ", ") + std::to_string(never_started.size()) + " not started";
   if (pending > 0) parts += (parts.empty() ? " " : ", ") + std::to_string(pending) + " processes not run";
   return line + parts + "\n";
 }

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
 
 import runner_testing
 
@@ -149,6 +150,22 @@ class RunTest(runner_testing.RunnerTestCase):
         runner.stdout.close()
         self.assertEqual(runner.wait(timeout=10), 0)
         self.assertEqual(self.record()["status"], "complete")
+
+    def test_empty_values_unknown_commands_and_endless_plans_are_refused(self):
+        self.install("row_fold")
+        for option in ("--out", "--resume", "--device"):
+            self.assert_unusable(self.strictbench("run", option, ""), option)
+        self.assert_unusable(self.strictbench("frobnicate"), "frobnicate", "compare")
+        self.assert_unusable(self.run_bench("--processes", "2147483647"), "--processes", "1000")
+        self.assertEqual(self.calls(), [])
+
+    def test_output_that_cannot_be_written_is_no_success(self):
+        self.install("row_fold")
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            result = subprocess.run([runner_testing.STRICTBENCH, "list", "--executables", self.bin], stdout=full,
+                                    stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("standard output", result.stderr)
 
 
 if __name__ == "__main__":
