@@ -7,7 +7,8 @@
 #include <map>
 #include <numeric>
 #include <random>
-#include <sstream>
+
+#include "report/accept.h"
 
 namespace strictbench::runner {
 namespace {
@@ -34,17 +35,8 @@ std::map<int, RoundCost> cost_by_round(const std::vector<ProcessRecord>& process
 }  // namespace
 
 std::string device_slug(const std::string& gpu_name) {
-  std::string slug;
-  std::istringstream words(gpu_name);
-  for (std::string word; words >> word;) {
-    for (char& c : word) {
-      const auto byte = static_cast<unsigned char>(c);
-      // A part of a folder's name: nothing else may enter it.
-      c = std::isalnum(byte) || c == '.' || c == '_' ? static_cast<char>(std::tolower(byte)) : '-';
-    }
-    if (word != "nvidia") slug += (slug.empty() ? "" : "-") + word;
-  }
-  return slug.empty() ? "cpu" : slug;
+  const std::string folder = device_folder(gpu_name);  // one rule for results and baselines
+  return folder.empty() ? "cpu" : folder;
 }
 
 std::string folder_name(const std::string& utc, const std::string& commit, bool dirty,
