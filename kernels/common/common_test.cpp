@@ -3,9 +3,11 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <vector>
 
 #include "kernels/common/dtype.h"
 #include "kernels/common/random.h"
+#include "kernels/common/require.h"
 
 namespace strictbench {
 namespace {
@@ -29,6 +31,42 @@ TEST(Bf16, EveryPatternSurvivesTheRoundTrip) {
       EXPECT_EQ(to_bf16(to_float(x)).bits, bits);
     }
   }
+}
+
+TEST(Fp16, RoundsToNearestTiesToEven) {
+  EXPECT_EQ(to_fp16(1.0f).bits, 0x3c00);
+  EXPECT_EQ(to_fp16(1.0f + 0x1p-11f).bits, 0x3c00);      // a tie, down to even
+  EXPECT_EQ(to_fp16(1.0f + 3 * 0x1p-11f).bits, 0x3c02);  // a tie, up to even
+  EXPECT_EQ(to_fp16(1.0f + 0x1p-11f + 0x1p-20f).bits, 0x3c01);
+  EXPECT_EQ(to_fp16(-0.0f).bits, 0x8000);
+  EXPECT_EQ(to_fp16(65504.0f).bits, 0x7bff);
+  EXPECT_EQ(to_fp16(std::nextafter(65520.0f, 0.0f)).bits, 0x7bff);
+  EXPECT_EQ(to_fp16(-65520.0f).bits, 0xfc00);  // half a step beyond the largest: infinity
+  EXPECT_EQ(to_fp16(std::numeric_limits<float>::infinity()).bits, 0x7c00);
+  EXPECT_EQ(to_fp16(0x1p-24f).bits, 0x0001);  // subnormals are kept
+  EXPECT_EQ(to_fp16(0x1p-25f).bits, 0x0000);  // a tie, down to even
+  EXPECT_EQ(to_fp16(-3 * 0x1p-25f).bits, 0x8002);
+  EXPECT_EQ(to_fp16(std::nextafter(0x1p-14f, 0.0f)).bits, 0x0400);  // up to the least normal
+  EXPECT_EQ(to_fp16(std::numeric_limits<float>::quiet_NaN()).bits, 0x7fff);
+  EXPECT_EQ(to_fp16(std::bit_cast<float>(0xff800001u)).bits, 0x7fff);
+}
+
+TEST(Fp16, EveryPatternSurvivesTheRoundTrip) {
+  for (std::uint32_t bits = 0; bits <= 0xffff; ++bits) {
+    const Fp16 x{static_cast<std::uint16_t>(bits)};
+    const bool nan = (bits & 0x7fffu) > 0x7c00u;
+    EXPECT_EQ(std::isnan(to_float(x)), nan) << bits;
+    if (!nan) {
+      EXPECT_EQ(to_fp16(to_float(x)).bits, bits);
+    }
+  }
+  EXPECT_EQ(to_float(Fp16{0x0001}), 0x1p-24f);
+  EXPECT_EQ(to_float(Fp16{0xc000}), -2.0f);
+}
+
+TEST(Poison, IsANanInFp16ThatConversionsDoNotMake) {
+  EXPECT_TRUE(std::isnan(to_float(Fp16{poison16})));
+  EXPECT_NE(to_fp16(to_float(Fp16{poison16})).bits, poison16);
 }
 
 TEST(Poison, IsASignallingNanThatRoundingDoesNotMake) {
@@ -77,6 +115,34 @@ TEST(RandomDistinct, GivesDifferentValuesInRange) {
     EXPECT_LT(*different.rbegin(), n);
   }
   EXPECT_THROW(random_distinct(1, 6, 5), std::invalid_argument);
+}
+
+TEST(RandomZipf, FollowsTheLaw) {
+  constexpr std::int64_t n = 1000;
+  constexpr std::int64_t count = 200000;
+  std::vector<int> hits(n);
+  for (const std::int64_t v : random_zipf(random_key("ids"), count, n))
+    ++hits.at(static_cast<std::size_t>(v));
+  double harmonic = 0;
+  for (int v = 1; v <= n; ++v) harmonic += 1.0 / v;
+  for (const std::size_t v : {0u, 1u, 9u, 99u}) {
+    const double expected = count / harmonic / static_cast<double>(v + 1);
+    EXPECT_NEAR(hits[v], expected, 5 * std::sqrt(expected)) << v;
+  }
+  EXPECT_EQ(random_zipf(1, 3, 1), (std::vector<std::int64_t>{0, 0, 0}));
+  EXPECT_THROW(random_zipf(1, 1, 0), std::invalid_argument);
+  EXPECT_THROW(random_zipf(1, -1, 5), std::invalid_argument);
+}
+
+TEST(Require, FindsOverlapAndMisalignment) {
+  char bytes[16] = {};
+  EXPECT_NO_THROW(require_apart({bytes, 8}, {bytes + 8, 8}, "apart"));
+  EXPECT_NO_THROW(require_apart({bytes, 0}, {bytes, 8}, "apart"));
+  EXPECT_THROW(require_apart({bytes, 9}, {bytes + 8, 8}, "apart"), std::invalid_argument);
+  EXPECT_THROW(require_apart({bytes + 4, 2}, {bytes, 16}, "apart"), std::invalid_argument);
+  alignas(4) const float x = 0;
+  EXPECT_NO_THROW(require_aligned(&x, 4, "aligned"));
+  EXPECT_THROW(require_aligned(reinterpret_cast<const char*>(&x) + 2, 4, "aligned"), std::invalid_argument);
 }
 
 }  // namespace

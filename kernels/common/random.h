@@ -41,4 +41,8 @@ constexpr std::uint64_t random_below(std::uint64_t key, std::uint64_t i, std::ui
 /// `count` different values of [0, n), uniform, in random order. Throws std::invalid_argument if count > n.
 std::vector<std::int64_t> random_distinct(std::uint64_t key, std::int64_t count, std::int64_t n);
 
+/// `count` values of [0, n) by Zipf's law: value v with probability proportional to 1 / (v + 1), as word
+/// frequencies are. Throws std::invalid_argument unless n is positive and count not negative.
+std::vector<std::int64_t> random_zipf(std::uint64_t key, std::int64_t count, std::int64_t n);
+
 }  // namespace strictbench

@@ -108,6 +108,12 @@ inline std::vector<std::uint16_t> bits(const std::vector<Bf16>& values) {
   return all;
 }
 
+inline std::vector<std::uint16_t> bits(const std::vector<Fp16>& values) {
+  std::vector<std::uint16_t> all;
+  for (const Fp16 value : values) all.push_back(value.bits);
+  return all;
+}
+
 inline const char* text(Device device) { return device == Device::cpu ? "cpu" : "cuda"; }
 
 }  // namespace strictbench::test
