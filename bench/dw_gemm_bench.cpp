@@ -58,9 +58,9 @@ class DwGemm : public Problem {
     dy_.fill_random(dy_key_);
   }
 
-  Tensor& output() override { return dw_; }
+  std::vector<Output> outputs() override { return {{"dw", &dw_}}; }
 
-  Expected oracle(std::string_view) const override {
+  std::vector<Expected> oracle(std::string_view) const override {
     const std::vector<Bf16> x = random_bf16(x_key_, x_.count());
     const std::vector<Bf16> dy = random_bf16(dy_key_, dy_.count());
     std::vector<Bf16> dw(dw_.count());
@@ -72,7 +72,7 @@ class DwGemm : public Problem {
           dw_gemm::oracle(shape_, x, dy, w * shape_.out / workers, (w + 1) * shape_.out / workers, dw.data());
         });
     }
-    return whole_output(dw);
+    return {whole_output(dw)};
   }
 
   /// No variant may live on the transpose that another one left behind.

@@ -60,14 +60,14 @@ class EmbeddingBackward : public Problem {
     grad_.fill_random(grad_key_);
   }
 
-  Tensor& output() override { return dweight_; }
+  std::vector<Output> outputs() override { return {{"dweight", &dweight_}}; }
 
-  std::string_view oracle_of(std::string_view variant) const override {
+  Claim claim(std::string_view variant) const override {
     const bool tree = variant == "legacy" && !embedding_backward::orders_agree(shape_, host_ids_);
-    return tree ? "step_tree" : "ascending";
+    return {.oracle = tree ? "step_tree" : "ascending"};
   }
 
-  Expected oracle(std::string_view definition) const override {
+  std::vector<Expected> oracle(std::string_view definition) const override {
     std::vector<Bf16> grad(grad_.count());
     for (std::size_t i = 0; i < grad.size(); ++i) grad[i] = to_bf16(random_normal(grad_key_, i));
     const auto rows = definition == "step_tree"
@@ -79,7 +79,7 @@ class EmbeddingBackward : public Problem {
       expected.rows.push_back(id);
       expected.values.insert(expected.values.end(), bytes.begin(), bytes.end());
     }
-    return expected;
+    return {expected};
   }
 
   /// What the published figure leaves out: the segment variants get their ids sorted and dweight zeroed.

@@ -38,12 +38,12 @@ class RowFold : public Problem {
     rows_.fill_random(key_);
   }
 
-  Tensor& output() override { return out_; }
+  std::vector<Output> outputs() override { return {{"out", &out_}}; }
 
-  Expected oracle(std::string_view) const override {
+  std::vector<Expected> oracle(std::string_view) const override {
     std::vector<float> rows(elements());
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = random_normal(key_, i);
-    return whole_output(row_fold::oracle(shape_, rows));
+    return {whole_output(row_fold::oracle(shape_, rows))};
   }
 
   Call call(std::string_view variant) override {

@@ -1,6 +1,7 @@
 /// What the harness needs of a device: memory, fills, the bitwise compare, timers. One for the CPU, one for
 /// CUDA.
 #pragma once
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,11 @@
 
 namespace strictbench {
 
+/// sqrt(squared_difference / squared_expected), and where nothing was expected: 0 for nothing, else infinity.
+inline double relative_error(double squared_difference, double squared_expected) {
+  return squared_difference == 0 ? 0 : std::sqrt(squared_difference / squared_expected);
+}
+
 /// Where two tensors differ in their bits.
 struct Difference {
   std::uint64_t count = 0;        ///< elements that differ
@@ -28,7 +34,7 @@ struct Difference {
 constexpr bool same_bits(Dtype dtype, std::uint32_t got, std::uint32_t expected) {
   if (got == expected) return true;
   const bool wide = dtype == Dtype::fp32;
-  const std::uint32_t infinity = wide ? 0x7f800000u : 0x7f80u;
+  const std::uint32_t infinity = wide ? 0x7f800000u : dtype == Dtype::bf16 ? 0x7f80u : 0x7c00u;
   const std::uint32_t magnitude = wide ? 0x7fffffffu : 0x7fffu;
   const bool both_nan = (got & magnitude) > infinity && (expected & magnitude) > infinity;
   return both_nan && got != (wide ? poison32 : std::uint32_t{poison16});
@@ -53,10 +59,14 @@ class Backend {
 
   /// All of these are complete when they return.
   virtual void upload(void* to, const void* from, std::size_t bytes) = 0;
+  virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual void zero(void* to, std::size_t bytes) = 0;
   virtual void poison(void* to, Dtype dtype, std::size_t count) = 0;
-  virtual void fill_random(void* to, Dtype dtype, std::size_t count, std::uint64_t key) = 0;
+  /// Element i becomes random_normal(key, i) * scale, rounded to dtype.
+  virtual void fill_random(void* to, Dtype dtype, std::size_t count, std::uint64_t key, float scale) = 0;
   virtual Difference compare(const void* got, const void* expected, Dtype dtype, std::size_t count) = 0;
+  /// sqrt(sum of (got - expected)^2 / sum of expected^2); NaN where an element of either is one.
+  virtual double relative_error(const void* got, const void* expected, Dtype dtype, std::size_t count) = 0;
   virtual void synchronize() = 0;
 
   virtual Stream stream() const = 0;
@@ -110,11 +120,17 @@ class Tensor {
     return memory_.as<T>();
   }
 
-  void fill_random(std::uint64_t key) { backend_->fill_random(as(), dtype_, count_, key); }
+  void fill_random(std::uint64_t key, float scale = 1) {
+    backend_->fill_random(as(), dtype_, count_, key, scale);
+  }
+  void copy_from(const Tensor& other) { backend_->copy(as(), other.as(), bytes()); }
   void poison() { backend_->poison(as(), dtype_, count_); }
   void zero() { backend_->zero(as(), bytes()); }
   Difference compare(const Tensor& expected) const {
     return backend_->compare(as(), expected.as(), dtype_, count_);
+  }
+  double relative_error(const Tensor& expected) const {
+    return backend_->relative_error(as(), expected.as(), dtype_, count_);
   }
 
  private:

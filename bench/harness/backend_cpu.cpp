@@ -73,6 +73,7 @@ class CpuBackend : public Backend {
   std::size_t flush_bytes() const override { return 0; }
 
   void upload(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
+  void copy(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
   void zero(void* to, std::size_t bytes) override { std::memset(to, 0, bytes); }
 
   void poison(void* to, Dtype dtype, std::size_t count) override {
@@ -81,19 +82,29 @@ class CpuBackend : public Backend {
     for (std::size_t i = 0; i < count * size_of(dtype) / sizeof(poison16); ++i) halves[i] = poison16;
   }
 
-  void fill_random(void* to, Dtype dtype, std::size_t count, std::uint64_t key) override {
-    for (std::size_t i = 0; i < count; ++i) {
-      const float value = random_normal(key, i);
-      if (dtype == Dtype::fp32)
-        static_cast<float*>(to)[i] = value;
-      else
-        static_cast<Bf16*>(to)[i] = to_bf16(value);
-    }
+  void fill_random(void* to, Dtype dtype, std::size_t count, std::uint64_t key, float scale) override {
+    with_type(dtype, [&]<class T>() {
+      for (std::size_t i = 0; i < count; ++i)
+        static_cast<T*>(to)[i] = rounded<T>(random_normal(key, i) * scale);
+    });
   }
 
   Difference compare(const void* got, const void* expected, Dtype dtype, std::size_t count) override {
     return dtype == Dtype::fp32 ? compare_elements<std::uint32_t>(got, expected, dtype, count)
                                 : compare_elements<std::uint16_t>(got, expected, dtype, count);
+  }
+  double relative_error(const void* got, const void* expected, Dtype dtype, std::size_t count) override {
+    double difference = 0;
+    double norm = 0;
+    with_type(dtype, [&]<class T>() {
+      for (std::size_t i = 0; i < count; ++i) {
+        const double e = to_float(static_cast<const T*>(expected)[i]);
+        const double d = to_float(static_cast<const T*>(got)[i]) - e;
+        difference += d * d;
+        norm += e * e;
+      }
+    });
+    return strictbench::relative_error(difference, norm);
   }
   void synchronize() override {}
 

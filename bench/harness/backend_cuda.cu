@@ -24,13 +24,10 @@ __global__ void fill(T* to, std::size_t count, T value) {
   for (std::size_t i = first_element(); i < count; i += grid_threads()) to[i] = value;
 }
 
-__global__ void fill_random_fp32(float* to, std::size_t count, std::uint64_t key) {
-  for (std::size_t i = first_element(); i < count; i += grid_threads()) to[i] = random_normal(key, i);
-}
-
-__global__ void fill_random_bf16(Bf16* to, std::size_t count, std::uint64_t key) {
+template <class T>
+__global__ void fill_with_random(T* to, std::size_t count, std::uint64_t key, float scale) {
   for (std::size_t i = first_element(); i < count; i += grid_threads())
-    to[i] = to_bf16(random_normal(key, i));
+    to[i] = rounded<T>(random_normal(key, i) * scale);
 }
 
 struct Tally {
@@ -51,6 +48,25 @@ __global__ void compare_elements(const T* got, const T* expected, Dtype dtype, s
   if (differ == 0) return;
   atomicAdd(&tally->count, differ);
   atomicMin(&tally->first_index, first);
+}
+
+struct Squares {
+  double difference;
+  double expected;
+};
+
+template <class T>
+__global__ void add_squares(const T* got, const T* expected, std::size_t count, Squares* squares) {
+  double difference = 0;
+  double norm = 0;
+  for (std::size_t i = first_element(); i < count; i += grid_threads()) {
+    const double e = to_float(expected[i]);
+    const double d = to_float(got[i]) - e;
+    difference += d * d;
+    norm += e * e;
+  }
+  atomicAdd(&squares->difference, difference);
+  atomicAdd(&squares->expected, norm);
 }
 
 __global__ void wait_cycles(long long cycles) {
@@ -86,6 +102,7 @@ class CudaBackend : public Backend {
   ~CudaBackend() override {
     timers_.reset();
     cudaFree(tally_);
+    cudaFree(squares_);
     cudaStreamDestroy(stream_);
   }
   CudaBackend(const CudaBackend&) = delete;
@@ -139,6 +156,10 @@ class CudaBackend : public Backend {
     cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_));
     synchronize();
   }
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_));
+    synchronize();
+  }
   void zero(void* to, std::size_t bytes) override {
     cuda_check(cudaMemsetAsync(to, 0, bytes, stream_));
     synchronize();
@@ -153,11 +174,10 @@ class CudaBackend : public Backend {
     synchronize();
   }
 
-  void fill_random(void* to, Dtype dtype, std::size_t count, std::uint64_t key) override {
-    if (dtype == Dtype::fp32)
-      fill_random_fp32<<<blocks, threads, 0, stream_>>>(static_cast<float*>(to), count, key);
-    else
-      fill_random_bf16<<<blocks, threads, 0, stream_>>>(static_cast<Bf16*>(to), count, key);
+  void fill_random(void* to, Dtype dtype, std::size_t count, std::uint64_t key, float scale) override {
+    with_type(dtype, [&]<class T>() {
+      fill_with_random<<<blocks, threads, 0, stream_>>>(static_cast<T*>(to), count, key, scale);
+    });
     check_launch();
     synchronize();
   }
@@ -165,6 +185,20 @@ class CudaBackend : public Backend {
   Difference compare(const void* got, const void* expected, Dtype dtype, std::size_t count) override {
     return dtype == Dtype::fp32 ? compare_as<std::uint32_t>(got, expected, dtype, count)
                                 : compare_as<std::uint16_t>(got, expected, dtype, count);
+  }
+
+  double relative_error(const void* got, const void* expected, Dtype dtype, std::size_t count) override {
+    if (squares_ == nullptr) cuda_check(cudaMalloc(&squares_, sizeof(Squares)));
+    Squares squares{};
+    cuda_check(cudaMemcpyAsync(squares_, &squares, sizeof squares, cudaMemcpyHostToDevice, stream_));
+    with_type(dtype, [&]<class T>() {
+      add_squares<<<blocks, threads, 0, stream_>>>(static_cast<const T*>(got),
+                                                   static_cast<const T*>(expected), count, squares_);
+    });
+    check_launch();
+    cuda_check(cudaMemcpyAsync(&squares, squares_, sizeof squares, cudaMemcpyDeviceToHost, stream_));
+    synchronize();
+    return strictbench::relative_error(squares.difference, squares.expected);
   }
 
   void synchronize() override { cuda_check(cudaStreamSynchronize(stream_)); }
@@ -212,6 +246,7 @@ class CudaBackend : public Backend {
   cudaDeviceProp properties_{};
   cudaStream_t stream_ = nullptr;
   Tally* tally_ = nullptr;
+  Squares* squares_ = nullptr;
   int placement_ = 0;
   std::uint64_t allocated_ = 0;   ///< since the placement was set
   std::map<void*, void*> bases_;  ///< what cudaMalloc gave, by what allocate() gave

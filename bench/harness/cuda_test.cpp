@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <vector>
 
 #include "bench/harness/backends.h"
@@ -57,6 +58,13 @@ TEST_F(Cuda, WallTimerSeesKernelsAndTheirLaunches) {
   EXPECT_NEAR(median_us(Timer::wall, spin(100.0), 20), 100.0, 10.0);
 }
 
+TEST_F(Cuda, EventTimerSeesOneCallOfManyLaunches) {
+  const Call many = [](Stream s) {
+    for (int i = 0; i < 20; ++i) selftest::spin_cuda(100'000, s);
+  };
+  EXPECT_NEAR(median_us(Timer::event, many, 1), 2000.0, 100.0);
+}
+
 TEST_F(Cuda, DifferencesOfLengthAreSeenToAPercent) {
   const double a = median_us(Timer::graph, spin(200.0), 10);
   const double b = median_us(Timer::graph, spin(206.0), 10);
@@ -85,7 +93,7 @@ TEST_F(Cuda, FailedLaunchesAreNotSwallowedAndTheStreamSurvives) {
 
 TEST_F(Cuda, FillsHaveTheCpusBits) {
   const auto cpu = make_cpu_backend();
-  for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
+  for (const Dtype dtype : {Dtype::fp32, Dtype::bf16, Dtype::fp16}) {
     constexpr std::size_t count = 100'003;
     Tensor on_cpu(*cpu, dtype, count);
     Tensor uploaded(*backend_, dtype, count);
@@ -94,7 +102,14 @@ TEST_F(Cuda, FillsHaveTheCpusBits) {
     backend_->upload(uploaded.as(), on_cpu.as(), on_cpu.bytes());
     on_gpu.fill_random(42);
     EXPECT_EQ(on_gpu.compare(uploaded).count, 0u);
+    EXPECT_EQ(on_gpu.relative_error(uploaded), 0.0);
+    on_cpu.fill_random(42, 0.02f);
+    on_gpu.fill_random(42, 0.02f);
+    EXPECT_NEAR(on_gpu.relative_error(uploaded), 0.98, 1e-3);
+    backend_->upload(uploaded.as(), on_cpu.as(), on_cpu.bytes());
+    EXPECT_EQ(on_gpu.compare(uploaded).count, 0u);
     on_gpu.poison();
+    EXPECT_TRUE(std::isnan(on_gpu.relative_error(uploaded)));
     const Difference all = on_gpu.compare(uploaded);
     EXPECT_EQ(all.count, count);
     EXPECT_EQ(all.first_index, 0u);

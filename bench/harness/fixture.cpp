@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "bench/harness/output_check.h"
+
 namespace strictbench {
 namespace {
 
@@ -68,7 +70,7 @@ class CaseFixture : public benchmark::Fixture {
         fail(state, result.error);
       return;
     }
-    state.SetLabel("oracle:" + result.oracle);
+    state.SetLabel(label_of(result.claim));
     state.SetBytesProcessed(
         static_cast<std::int64_t>(shape_.bytes * static_cast<double>(state.iterations())));
     state.counters["bytes"] = shape_.bytes;
@@ -76,6 +78,12 @@ class CaseFixture : public benchmark::Fixture {
     state.counters["calls"] = result.calls;
     state.counters["placements"] = result.placements;
     if (group_->at(index_).delay) state.counters["delay_us"] = result.delay_seconds * 1e6;
+    if (result.claim.tolerance > 0) {  // such a row never reads as equal to the bit
+      state.counters["tolerance"] = result.claim.tolerance;
+      state.counters["relative_error"] = result.relative_error;
+    }
+    if (result.scratch_bytes > 0) state.counters["scratch_bytes"] = static_cast<double>(result.scratch_bytes);
+    if (shape_.control) state.counters["control"] = 1;
     state.counters["check"] = 1;
   }
 

@@ -22,6 +22,10 @@ TEST(SameBits, NaNMatchesAnyNaNButNeverThePoison) {
   EXPECT_TRUE(same_bits(Dtype::bf16, 0xffc0u, 0x7fffu));
   EXPECT_FALSE(same_bits(Dtype::bf16, poison16, 0x7fffu));
   EXPECT_FALSE(same_bits(Dtype::bf16, 0x7f80u, 0x7fffu));
+  EXPECT_TRUE(same_bits(Dtype::fp16, 0xfe00u, 0x7fffu));
+  EXPECT_FALSE(same_bits(Dtype::fp16, poison16, 0x7fffu));
+  EXPECT_FALSE(same_bits(Dtype::fp16, 0x7c00u, 0x7fffu));
+  EXPECT_FALSE(same_bits(Dtype::fp16, 0x7bffu, 0x7fffu));
 }
 
 TEST(Plan, AThreeMicrosecondKernelCostsMilliseconds) {
@@ -49,7 +53,7 @@ TEST(Plan, ColdIsOneCallAndWallTwentyAtMost) {
 TEST(RowName, IsOperatorVariantKeysTimer) {
   EXPECT_EQ(row_name("row_fold", "new", "rows:4096/cols:4096/dtype:fp32", Timer::graph),
             "row_fold/new/rows:4096/cols:4096/dtype:fp32/timer:graph");
-  for (const Timer timer : {Timer::graph, Timer::cold, Timer::wall, Timer::cpu})
+  for (const Timer timer : {Timer::graph, Timer::cold, Timer::wall, Timer::event, Timer::cpu})
     EXPECT_EQ(timer_named(name_of(timer)), timer);
   EXPECT_FALSE(timer_named("graf"));
 }
@@ -93,22 +97,22 @@ TEST(Nvtx, NamesHoldNoSlash) {
             "row_fold new rows:1 timer:graph measure");
 }
 
-TEST(Describe, NamesIndexPatternsAndNumber) {
-  EXPECT_EQ(describe({.count = 3, .first_index = 17, .got = 0x3f80, .expected = 0x3f81}, Dtype::bf16, 4096),
-            "element 17 of 4096 is 0x3f80, expected 0x3f81; 3 elements differ");
-  EXPECT_EQ(describe({.count = 1, .first_index = 0, .got = poison32, .expected = 0}, Dtype::fp32, 1),
-            "element 0 of 1 is 0x7fa57fa5 (never written), expected 0x00000000; 1 element differs");
-}
-
 TEST(CpuBackend, ComparesPoisonsAndFills) {
   const auto backend = make_cpu_backend();
-  for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
+  for (const Dtype dtype : {Dtype::fp32, Dtype::bf16, Dtype::fp16}) {
     Tensor a(*backend, dtype, 1001);
     Tensor b(*backend, dtype, 1001);
     a.fill_random(1);
     b.fill_random(1);
     EXPECT_EQ(a.compare(b).count, 0u);
+    EXPECT_EQ(a.relative_error(b), 0.0);
+    b.fill_random(1, 1.25f);  // no rounding but of the product
+    EXPECT_NEAR(b.relative_error(a), 0.25, 1e-3);
+    b.zero();
+    EXPECT_EQ(b.relative_error(a), 1.0);
+    EXPECT_EQ(a.relative_error(b), INFINITY);
     b.poison();
+    EXPECT_TRUE(std::isnan(b.relative_error(a)));
     EXPECT_EQ(b.compare(a).count, 1001u);
     EXPECT_EQ(b.compare(a).got, dtype == Dtype::fp32 ? poison32 : poison16);
   }

@@ -177,7 +177,8 @@ void describe(const OperatorBench& bench, const std::vector<Case>& cases, const 
                             {"memory", shape.memory}});
   }
   std::printf("%s\n", all.dump(1).c_str());
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw std::runtime_error("cannot write to standard output");
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    throw std::runtime_error("cannot write to standard output");
 }
 
 int run(std::vector<std::string> arguments) {

@@ -2,20 +2,14 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <map>
 
 #include "bench/harness/nvtx.h"
+#include "bench/harness/output_check.h"
 
 namespace strictbench {
 namespace {
-
-std::string hex(std::uint32_t bits, Dtype dtype) {
-  char text[16];
-  std::snprintf(text, sizeof text, dtype == Dtype::fp32 ? "0x%08x" : "0x%04x", bits);
-  return text;
-}
 
 std::string gigabytes(std::size_t bytes) {
   char text[32];
@@ -23,41 +17,32 @@ std::string gigabytes(std::size_t bytes) {
   return text;
 }
 
-/// The oracle's result in the backend's memory.
-Tensor place(Backend& backend, const Tensor& output, const Expected& expected) {
-  Tensor placed(backend, output.dtype(), output.count());
-  if (expected.row_bytes == 0) {
-    if (expected.values.size() != placed.bytes())
-      throw std::logic_error("the oracle's result has another size");
-    backend.upload(placed.as(), expected.values.data(), expected.values.size());
-    return placed;
-  }
-  placed.zero();
-  for (std::size_t i = 0; i < expected.rows.size(); ++i)
-    backend.upload(placed.as<std::byte>() + static_cast<std::size_t>(expected.rows[i]) * expected.row_bytes,
-                   expected.values.data() + i * expected.row_bytes, expected.row_bytes);
-  return placed;
-}
-
 }  // namespace
 
 /// One shape being measured: its problem, once or on several placements, and the expected outputs.
 class Measurer::Shape {
  public:
-  Shape(Measurer& all, const ShapeEntry& entry) : all_(all), entry_(entry) { placement(0); }
+  Shape(Measurer& all, const ShapeEntry& entry)
+      : all_(all),
+        entry_(entry),
+        check_(all.backend_, all.bench_.name + "/" + entry.keys, all.options_.oracle_cache, placement(0)) {}
 
   /// Step 1. Leaves the samplers ready for step 2, or the samples done, or an error.
   void check(const Case& c, Measured& result) {
     const NvtxRange range(nvtx_name(c.name, "check"));
-    result.oracle = placement(0).oracle_of(c.variant);
+    result.claim = placement(0).claim(c.variant);
+    result.scratch_bytes = placement(0).scratch_bytes(c.variant);
     if (all_.launched_.insert(c.variant).second) {
       // A kernel's first launch may load code or grow its stack, which waits for the whole device: never for
       // the first time behind the timer's blocking kernel.
-      prepare(placement(0), c);
+      poison_and_prepare(placement(0), c.variant);
       placement(0).call(c.variant)(all_.backend_.stream());
       all_.backend_.synchronize();
     }
     result.delay_seconds = c.delay.value_or(0) * undelayed_[{c.variant, c.timer}];
+    if (const std::string broken = placement(0).broken_promise(c.variant); !broken.empty())
+      return fail(result, broken);
+    check_.before(c.variant);
     const auto once = sampler(0, c, result, 1);
     for (int run = 1; run <= 2; ++run) {
       const double seconds =
@@ -73,9 +58,10 @@ class Measurer::Shape {
 
   /// Step 2.
   void sample(std::span<const Case> cases, std::vector<Measured>& results) {
-    for (std::size_t i = 0; i < cases.size(); ++i) {  // one discarded sample each
+    for (std::size_t i = 0; i < cases.size(); ++i) {
       const NvtxRange range(nvtx_name(cases[i].name, "warm-up"));
-      guarded(cases[i], results[i], [](Planned& planned) { planned.sample(); });
+      for (int discarded = 0; discarded < warm_up_samples(cases[i].timer); ++discarded)
+        guarded(cases[i], results[i], [](Planned& planned) { planned.sample(); });
     }
     std::vector<std::size_t> turn(cases.size());
     for (std::size_t i = 0; i < turn.size(); ++i) turn[i] = i;
@@ -129,7 +115,9 @@ class Measurer::Shape {
     Planned& planned = planned_[&c];
     if (seconds < short_call_seconds) result.placements = std::max(1, affordable_placements());
     result.calls = calls_per_sample(c.timer, seconds);
-    planned.samples = samples_per_process(seconds * result.calls * result.placements, all_.options_.samples);
+    planned.samples = entry_.samples ? std::min(*entry_.samples, all_.options_.samples)
+                                     : samples_per_process(seconds * result.calls * result.placements,
+                                                           all_.options_.samples);
     for (int p = 0; p < result.placements; ++p)
       planned.samplers.push_back(sampler(static_cast<std::size_t>(p), c, result, result.calls));
     for (std::size_t p = 1; p < planned.samplers.size() && result.error.empty(); ++p)
@@ -155,24 +143,20 @@ class Measurer::Shape {
     return all_.backend_.make_sampler(c.timer, std::move(call), calls);
   }
 
-  void prepare(Problem& problem, const Case& c) {
-    problem.output().poison();
-    problem.prepare(c.variant);
-  }
-
-  /// A sample on a poisoned output, compared afterwards. Without its samples if it is wrong.
+  /// A sample on poisoned outputs, compared afterwards. Without its samples if it is wrong.
   double checked_sample(Problem& problem, const Case& c, Measured& result, Sampler& sampler,
                         const std::string& when) {
-    prepare(problem, c);
+    poison_and_prepare(problem, c.variant);
     const double seconds = sampler.sample();
-    const Tensor& output = problem.output();
-    const Difference difference = output.compare(expected(result.oracle));
-    if (difference.count > 0) {
-      result.error = "check failed: " + describe(difference, output.dtype(), output.count()) + " (" + when +
-                     ", oracle " + result.oracle + ")";
-      result.samples.clear();
-    }
+    const OutputCheck::Result outcome = check_.compare(problem, c.variant);
+    result.relative_error = std::max(result.relative_error, outcome.relative_error);
+    if (!outcome.wrong.empty()) fail(result, outcome.wrong + " (" + when + ", " + outcome.against + ")");
     return seconds;
+  }
+
+  static void fail(Measured& result, const std::string& reason) {
+    result.error = "check failed: " + reason;
+    result.samples.clear();
   }
 
   /// Runs `work` on the case's plan, if it still has one; an exception becomes the case's error.
@@ -189,30 +173,13 @@ class Measurer::Shape {
     if (!result.error.empty()) planned_.erase(planned);
   }
 
-  const Tensor& expected(const std::string& definition) {
-    const auto found = expected_.find(definition);
-    if (found != expected_.end()) return found->second;
-    const std::string key = all_.bench_.name + "/" + entry_.keys + "/" + definition;
-    const Expected result =
-        all_.options_.oracle_cache.get(key, [&] { return placement(0).oracle(definition); });
-    return expected_.emplace(definition, place(all_.backend_, placement(0).output(), result)).first->second;
-  }
-
   Measurer& all_;
   const ShapeEntry& entry_;
   std::vector<std::unique_ptr<Problem>> placements_;
-  std::map<std::string, Tensor> expected_;
+  OutputCheck check_;
   std::map<const Case*, Planned> planned_;
   std::map<std::pair<std::string, Timer>, double> undelayed_;  ///< seconds of a call with a wait of no length
 };
-
-std::string describe(const Difference& difference, Dtype dtype, std::size_t count) {
-  const std::uint32_t poison = dtype == Dtype::fp32 ? poison32 : poison16;
-  return "element " + std::to_string(difference.first_index) + " of " + std::to_string(count) + " is " +
-         hex(difference.got, dtype) + (difference.got == poison ? " (never written)" : "") + ", expected " +
-         hex(difference.expected, dtype) + "; " + std::to_string(difference.count) +
-         (difference.count == 1 ? " element differs" : " elements differ");
-}
 
 std::vector<Measured> Measurer::measure(std::span<const Case> cases) {
   std::vector<Measured> results(cases.size());

@@ -19,9 +19,11 @@ struct Measured {
   int calls = 1;                ///< calls that one sample averages, on each placement
   int placements = 1;           ///< sets of buffers that one sample averages
   double delay_seconds = 0;     ///< what an arm of a calibration was to wait after each call
-  std::string oracle;           ///< the definition whose bits were matched
-  std::string error;            ///< "check failed: ..." or what was thrown
-  std::string skipped;          ///< why it was not tried
+  Claim claim;                  ///< what the outputs were held to
+  double relative_error = 0;    ///< the largest seen, of a claim with a tolerance
+  std::size_t scratch_bytes = 0;
+  std::string error;    ///< "check failed: ..." or what was thrown
+  std::string skipped;  ///< why it was not tried
 };
 
 struct MeasureOptions {
@@ -40,10 +42,10 @@ class Measurer {
       : backend_(backend), bench_(bench), options_(std::move(options)) {}
 
   /// Measures `cases`, all of one shape and one timer, in this order:
-  ///  1. Each is run twice on a poisoned output, by the timer that will time it, and compared bit for bit.
+  ///  1. Each is run twice on poisoned outputs, by the timer that will time it, and held to its claim.
   ///  2. All that passed are sampled in turn, first to last and back, so that drift hits every variant alike.
   ///     A sample of a short call is the mean over several sets of buffers, each of them checked too.
-  ///  3. Each takes one more sample on a poisoned output, which is compared: what is timed must still be
+  ///  3. Each takes one more sample on poisoned outputs, which are compared: what is timed must still be
   ///  right.
   /// A call over long_call_seconds keeps the two samples of step 1 and is not run again.
   /// One result per case, in the order given; never throws for what a variant does.
@@ -57,8 +59,5 @@ class Measurer {
   MeasureOptions options_;
   std::set<std::string> launched_;  ///< variants that have run once in this process
 };
-
-/// "element 17 of 4096 is 0x3f80, expected 0x3f81; 3 elements differ"
-std::string describe(const Difference& difference, Dtype dtype, std::size_t count);
 
 }  // namespace strictbench

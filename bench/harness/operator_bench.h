@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,19 +21,43 @@ struct Expected {
   std::size_t row_bytes = 0;       ///< 0: `values` is the whole output
 };
 
-/// One shape of one operator on one device: owns inputs, scratch and output. Constructed with inputs filled.
+/// What the outputs of a variant are held to before, between and after its timing.
+struct Claim {
+  std::string_view oracle = "ascending";  ///< a definition that Problem::oracle() knows
+  double tolerance = 0;           ///< 0: the oracle's bits; else the largest relative L2 error against it
+  bool repeatable = true;         ///< with a tolerance: every run has the bits of the first
+  std::string_view same_as = {};  ///< with a tolerance: the variant whose bits it must have, if any
+};
+
+struct Output {
+  std::string_view name;
+  Tensor* tensor;
+};
+
+/// One shape of one operator on one device: owns inputs, scratch and outputs. Constructed with inputs filled.
 class Problem {
  public:
   virtual ~Problem() = default;
-  /// What every variant writes.
-  virtual Tensor& output() = 0;
-  /// Which definition the bits of `variant` follow on these inputs.
-  virtual std::string_view oracle_of(std::string_view variant) const {
+  /// What every variant writes, in the order of oracle()'s results.
+  virtual std::vector<Output> outputs() = 0;
+  /// What `variant` promises on these inputs.
+  virtual Claim claim(std::string_view variant) const {
     static_cast<void>(variant);
-    return "ascending";
+    return {};
   }
-  /// That definition's result, computed on the CPU.
-  virtual Expected oracle(std::string_view definition) const = 0;
+  /// That definition's results, one per output, computed on the CPU.
+  virtual std::vector<Expected> oracle(std::string_view definition) const = 0;
+  /// A promise beside its bits that `variant` breaks, such as batch invariance; empty if it keeps them all.
+  /// Asked once, before timing.
+  virtual std::string broken_promise(std::string_view variant) {
+    static_cast<void>(variant);
+    return {};
+  }
+  /// Bytes of device memory that `variant` needs beside inputs and outputs.
+  virtual std::size_t scratch_bytes(std::string_view variant) const {
+    static_cast<void>(variant);
+    return 0;
+  }
   /// What `variant` needs before each call and is not timed (zeroing, sorting). Complete when it returns.
   virtual void prepare(std::string_view variant) { static_cast<void>(variant); }
   /// One timed call of `variant`. Valid as long as the problem.
@@ -46,8 +71,10 @@ struct ShapeEntry {
   std::vector<Timer> others;          ///< measured on request
   double bytes;                       ///< the least a correct implementation moves in one call
   double operations;                  ///< the least it computes
-  std::size_t memory;                 ///< bytes of device memory: inputs, scratch, output, expected output
+  std::size_t memory;                 ///< bytes of device memory: inputs, scratch, outputs, expected outputs
   std::function<std::unique_ptr<Problem>(Backend&)> make;
+  std::optional<int> samples = {};  ///< how many a published protocol takes in a process
+  bool control = false;             ///< legacy and new run the same code here: their times must agree
 };
 
 struct OperatorBench {

@@ -69,16 +69,28 @@ void write(const std::filesystem::path& path, std::uint64_t key, const Expected&
 
 }  // namespace
 
-Expected OracleCache::get(const std::string& key, const std::function<Expected()>& compute) const {
+std::vector<Expected> OracleCache::get(const std::string& key, const std::vector<std::string_view>& outputs,
+                                       const std::function<std::vector<Expected>()>& compute) const {
   if (folder_.empty()) return compute();
-  std::string file_name = key;
-  std::replace(file_name.begin(), file_name.end(), '/', ' ');
-  const std::filesystem::path path = folder_ / file_name;
-  const std::uint64_t hash = random_key(key);
-  if (auto kept = read(path, hash)) return *std::move(kept);
-  Expected expected = compute();
-  write(path, hash, expected);
-  return expected;
+  std::vector<std::string> keys;
+  std::vector<std::filesystem::path> paths;
+  for (const std::string_view output : outputs) {
+    keys.push_back(key + "/" + std::string(output));
+    std::string file_name = keys.back();
+    std::replace(file_name.begin(), file_name.end(), '/', ' ');
+    paths.push_back(folder_ / file_name);
+  }
+  std::vector<Expected> results;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    auto kept = read(paths[i], random_key(keys[i]));
+    if (!kept) break;
+    results.push_back(*std::move(kept));
+  }
+  if (results.size() == outputs.size()) return results;
+  results = compute();
+  for (std::size_t i = 0; i < std::min(paths.size(), results.size()); ++i)
+    write(paths[i], random_key(keys[i]), results[i]);
+  return results;
 }
 
 }  // namespace strictbench

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "bench/harness/operator_bench.h"
 
@@ -13,9 +15,10 @@ class OracleCache {
   /// Keeps results in `folder`, created when first needed; keeps none if it is empty.
   explicit OracleCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  /// The result named `key`: read if a file of it is whole, else computed and kept. A result that cannot be
-  /// kept (full disk, no permission) is still returned.
-  Expected get(const std::string& key, const std::function<Expected()>& compute) const;
+  /// The results named `key`, one per output: read if files of all of them are whole, else computed and kept.
+  /// Results that cannot be kept (full disk, no permission) are still returned.
+  std::vector<Expected> get(const std::string& key, const std::vector<std::string_view>& outputs,
+                            const std::function<std::vector<Expected>()>& compute) const;
 
  private:
   std::filesystem::path folder_;

@@ -8,8 +8,11 @@
 namespace strictbench {
 namespace {
 
-constexpr std::array<std::pair<Timer, std::string_view>, 4> names{
-    {{Timer::graph, "graph"}, {Timer::cold, "cold"}, {Timer::wall, "wall"}, {Timer::cpu, "cpu"}}};
+constexpr std::array<std::pair<Timer, std::string_view>, 5> names{{{Timer::graph, "graph"},
+                                                                   {Timer::cold, "cold"},
+                                                                   {Timer::wall, "wall"},
+                                                                   {Timer::event, "event"},
+                                                                   {Timer::cpu, "cpu"}}};
 
 }  // namespace
 
@@ -37,6 +40,8 @@ int calls_per_sample(Timer timer, double seconds_per_call) {
   const double wanted = std::ceil(aim.seconds / std::max(seconds_per_call, 1e-9));
   return static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(aim.most)));
 }
+
+int warm_up_samples(Timer timer) { return timer == Timer::event ? 3 : 1; }
 
 int samples_per_process(double seconds_per_sample, int limit) {
   constexpr double aim_seconds = 0.3;

@@ -12,6 +12,7 @@ enum class Timer {
   graph,  ///< back-to-back calls replayed as one CUDA graph between two events, divided by the calls
   cold,   ///< one call between two events, caches flushed before, launch cost hidden
   wall,   ///< host clock over back-to-back calls and one synchronize, divided by the calls
+  event,  ///< two events around one call of many launches, as they come from the host
   cpu,    ///< host clock over back-to-back calls of a CPU variant, divided by the calls
 };
 
@@ -35,8 +36,12 @@ inline constexpr double long_call_seconds = 0.050;
 /// A call shorter than this depends on where its buffers land and is averaged over several placements.
 inline constexpr double short_call_seconds = 30e-6;
 
-/// How many calls one sample averages: enough that the clock's grain and the ends do not show, 1 for `cold`.
+/// How many calls one sample averages: enough that the clock's grain and the ends do not show; 1 for `cold`
+/// and `event`.
 int calls_per_sample(Timer timer, double seconds_per_call);
+
+/// Samples that are taken and thrown away before the first one counts: 3 for `event`, as published, else 1.
+int warm_up_samples(Timer timer);
 
 /// How many samples a process takes of a case: `limit` of a quick one, fewer of a slow one, but at least
 /// seven (or `limit`), so that a whole process stays within seconds.

@@ -152,8 +152,14 @@ struct CudaTimers::Shared {
       cudaStreamSynchronize(stream);  // the gate is read until its kernel ends, and must not be closed before
       throw;
     }
-    cuda_check(cudaStreamSynchronize(stream));
+    const double seconds = elapsed();
     gate.check();
+    return seconds;
+  }
+
+  /// Seconds between the two events, once the stream is idle.
+  double elapsed() const {
+    cuda_check(cudaStreamSynchronize(stream));
     float milliseconds = 0;
     cuda_check(cudaEventElapsedTime(&milliseconds, start, stop));
     return static_cast<double>(milliseconds) * 1e-3;
@@ -224,6 +230,21 @@ class WallSampler : public Sampler {
   int calls_;
 };
 
+class EventSampler : public Sampler {
+ public:
+  EventSampler(Shared& shared, Call call) : shared_(shared), call_(std::move(call)) {}
+  double sample() override {
+    cuda_check(cudaEventRecord(shared_.start, shared_.stream));
+    call_(shared_.stream);
+    cuda_check(cudaEventRecord(shared_.stop, shared_.stream));
+    return shared_.elapsed();
+  }
+
+ private:
+  Shared& shared_;
+  Call call_;
+};
+
 }  // namespace
 
 CudaTimers::CudaTimers(cudaStream_t stream, std::size_t flush_bytes, bool blocking)
@@ -238,6 +259,8 @@ std::unique_ptr<Sampler> CudaTimers::make_sampler(Timer timer, Call call, int ca
       return std::make_unique<ColdSampler>(*shared_, std::move(call));
     case Timer::wall:
       return std::make_unique<WallSampler>(*shared_, std::move(call), calls);
+    case Timer::event:
+      return std::make_unique<EventSampler>(*shared_, std::move(call));
     case Timer::cpu:
       break;
   }

@@ -1,4 +1,4 @@
-/// The CUDA timers: graph, cold and wall.
+/// The CUDA timers: graph, cold, wall and event.
 #pragma once
 #include <cuda_runtime_api.h>
 

@@ -34,7 +34,7 @@ const std::uint64_t key = random_key("selftest");
 const std::map<std::string_view, Fault> faults{{"legacy", Fault::none},     {"new", Fault::none},
                                                {"one_bit", Fault::one_bit}, {"unwritten", Fault::unwritten},
                                                {"flaky", Fault::flaky},     {"late", Fault::late},
-                                               {"nan", Fault::nan}};
+                                               {"nan", Fault::nan},         {"breaks", Fault::none}};
 
 void run_copy(Device device, const selftest::Args& args, Stream stream) {
 #ifdef STRICTBENCH_HAS_CUDA
@@ -46,24 +46,36 @@ void run_copy(Device device, const selftest::Args& args, Stream stream) {
 
 class Selftest : public Problem {
  public:
-  explicit Selftest(Backend& backend)
+  Selftest(Backend& backend, double tolerance)
       : backend_(backend),
+        tolerance_(tolerance),
         in_(backend, Dtype::fp32, count),
         out_(backend, Dtype::fp32, count),
         runs_(backend, run_counters * sizeof(std::uint32_t)) {
     backend.zero(runs_.as(), run_counters * sizeof(std::uint32_t));
     in_.fill_random(key);
+    if (tolerance > 0) return;                    // and no NaN is near anything
     const std::uint32_t quiet_nan = 0x7fc00001u;  // the oracle's NaN is another one: any matches any
     backend.upload(in_.as<std::uint32_t>() + 3, &quiet_nan, sizeof quiet_nan);
   }
 
-  Tensor& output() override { return out_; }
+  std::vector<Output> outputs() override { return {{"out", &out_}}; }
 
-  Expected oracle(std::string_view) const override {
+  Claim claim(std::string_view variant) const override {
+    return variant == "legacy" ? Claim{} : Claim{.tolerance = tolerance_};
+  }
+
+  std::string broken_promise(std::string_view variant) override {
+    return variant == "breaks" ? "it keeps no promise" : "";
+  }
+
+  std::size_t scratch_bytes(std::string_view variant) const override { return variant == "new" ? 64 : 0; }
+
+  std::vector<Expected> oracle(std::string_view) const override {
     std::vector<float> values(count);
     for (std::size_t i = 0; i < count; ++i) values[i] = random_normal(key, i);
-    values[3] = std::numeric_limits<float>::quiet_NaN();
-    return whole_output(values);
+    if (tolerance_ == 0) values[3] = std::numeric_limits<float>::quiet_NaN();
+    return {whole_output(values)};
   }
 
   Call call(std::string_view variant) override {
@@ -88,6 +100,7 @@ class Selftest : public Problem {
 
  private:
   Backend& backend_;
+  double tolerance_;
   Tensor in_;
   Tensor out_;
   Memory runs_;
@@ -98,7 +111,7 @@ class Selftest : public Problem {
 OperatorBench operator_bench(Device device) {
   const bool gpu = device == Device::cuda;
   const auto shape = [&](std::string keys, std::vector<std::string> variants,
-                         std::size_t memory = 3 * count * 4) {
+                         std::size_t memory = 3 * count * 4, double tolerance = 0) {
     return ShapeEntry{.keys = std::move(keys),
                       .variants = std::move(variants),
                       .gating = gpu ? Timer::graph : Timer::cpu,
@@ -106,12 +119,16 @@ OperatorBench operator_bench(Device device) {
                       .bytes = 2.0 * count * 4,
                       .operations = 0,
                       .memory = memory,
-                      .make = [](Backend& b) { return std::make_unique<Selftest>(b); }};
+                      .make = [tolerance](Backend& b) { return std::make_unique<Selftest>(b, tolerance); },
+                      .samples = tolerance > 0 ? std::optional(8) : std::nullopt,
+                      .control = tolerance > 0};
   };
   return {
       .name = "selftest",
       .shapes = {shape("kind:right", {"legacy", "new"}),
                  shape("kind:wrong", {"legacy", "one_bit", "unwritten", "flaky", "late", "nan", "new"}),
+                 shape("kind:near", {"legacy", "one_bit", "unwritten", "flaky", "breaks", "new"},
+                       6 * count * 4, 0.01),
                  shape("kind:throws", {"legacy", "throws", "new"}), shape("kind:slow", {"legacy", "slow"}),
                  shape("kind:large", {"legacy", "new"}, std::size_t{1} << 50), shape("kind:crash", {"crash"}),
                  shape("kind:hang", {"hang"})}};

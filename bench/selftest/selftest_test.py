@@ -75,6 +75,35 @@ class RightPair(unittest.TestCase):
         self.assertEqual([len(samples) for samples in rows.values()], [20])
 
 
+class Tolerances(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.done, cls.rows = run("--benchmark_filter=kind:near")
+
+    def test_rows_within_a_tolerance_never_read_as_equal(self) -> None:
+        samples = self.rows[name("one_bit", "near")]
+        self.assertEqual(len(samples), 8)  # as the shape's protocol says
+        for row in samples:
+            self.assertEqual(row["label"], "oracle:ascending within 0.01")
+            self.assertEqual(row["tolerance"], 0.01)
+            self.assertGreater(row["relative_error"], 0)
+            self.assertLess(row["relative_error"], 0.001)
+            self.assertEqual(row["control"], 1)
+        self.assertNotIn("tolerance", self.rows[name("legacy", "near")][0])
+        self.assertEqual(self.rows[name("new", "near")][0]["scratch_bytes"], 64)
+        self.assertNotIn("scratch_bytes", samples[0])
+
+    def test_what_a_tolerance_does_not_forgive(self) -> None:
+        self.assertEqual(self.done.returncode, 1)
+        for variant, pattern in {
+            "unwritten": r"^check failed: out is off by nan .*, 0.01 is allowed \(run 1 of 2, oracle ascending\)$",
+            "flaky": r"^check failed: element 5 of 5000 .*\(.*, an earlier run on the same inputs\)$",
+            "breaks": r"^check failed: it keeps no promise$",
+        }.items():
+            (row,) = self.rows[name(variant, "near")]
+            self.assertRegex(row["error_message"], pattern)
+
+
 class WrongVariants(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
