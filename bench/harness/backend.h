@@ -68,6 +68,10 @@ class Backend {
   /// sqrt(sum of (got - expected)^2 / sum of expected^2); NaN where an element of either is one.
   virtual double relative_error(const void* got, const void* expected, Dtype dtype, std::size_t count) = 0;
   virtual void synchronize() = 0;
+  /// Overwrites flush_bytes(), so that nothing of the operator's data is left in the caches.
+  virtual void flush() {}
+  /// Begins and ends what profilers capture of this process.
+  virtual void set_profiler(bool on) { static_cast<void>(on); }
 
   virtual Stream stream() const = 0;
   /// A timer of `call`, which enqueues one call on stream(), with `calls` of them in one sample.

@@ -1,3 +1,5 @@
+#include <cuda_profiler_api.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -103,6 +105,7 @@ class CudaBackend : public Backend {
     timers_.reset();
     cudaFree(tally_);
     cudaFree(squares_);
+    cudaFree(flush_buffer_);
     cudaStreamDestroy(stream_);
   }
   CudaBackend(const CudaBackend&) = delete;
@@ -202,6 +205,11 @@ class CudaBackend : public Backend {
   }
 
   void synchronize() override { cuda_check(cudaStreamSynchronize(stream_)); }
+  void flush() override {
+    if (flush_buffer_ == nullptr) cuda_check(cudaMalloc(&flush_buffer_, flush_bytes()));
+    zero(flush_buffer_, flush_bytes());
+  }
+  void set_profiler(bool on) override { cuda_check(on ? cudaProfilerStart() : cudaProfilerStop()); }
   Stream stream() const override { return stream_; }
 
   Call with_delay(Call call, double seconds) override {
@@ -247,6 +255,7 @@ class CudaBackend : public Backend {
   cudaStream_t stream_ = nullptr;
   Tally* tally_ = nullptr;
   Squares* squares_ = nullptr;
+  void* flush_buffer_ = nullptr;  ///< of flush(); the cold timer has its own
   int placement_ = 0;
   std::uint64_t allocated_ = 0;   ///< since the placement was set
   std::map<void*, void*> bases_;  ///< what cudaMalloc gave, by what allocate() gave

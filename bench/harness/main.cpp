@@ -1,14 +1,13 @@
 /// main() of every bench_<operator>: our flags, then Google Benchmark's, then its run.
 #include <benchmark/benchmark.h>
 
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -16,6 +15,8 @@
 
 #include "bench/harness/environment.h"
 #include "bench/harness/fixture.h"
+#include "bench/harness/flags.h"
+#include "bench/harness/inspect.h"
 #include "bench/harness/measure.h"
 #include "bench/harness/nvtx.h"
 #include "bench/harness/progress.h"
@@ -27,75 +28,6 @@ using namespace strictbench;
 
 constexpr int exit_failed = 1;
 constexpr int exit_unusable = 2;
-constexpr int default_samples = 20;
-constexpr int default_placements = 4;
-
-constexpr const char* own_help =
-    "Flags beside Google Benchmark's:\n"
-    "  --device=cpu|cuda|N    where to run (default: GPU 0 where there is one, else the CPU)\n"
-    "  --describe             print the cases as JSON and measure nothing\n"
-    "  --oracle-cache=DIR     keep oracle results in DIR, shared by the processes of one run\n"
-    "  --progress-fd=N        write one JSON object a line on progress to file descriptor N\n"
-    "  --cases=FILE           measure the row names listed in FILE, one a line, whatever the filter says\n"
-    "  --placements=N         sets of buffers that a call of a few microseconds is averaged over (default "
-    "4)\n"
-    "  --delays=A,B,...       measure each case once per delay: a wait of that share of its time after each "
-    "call\n"
-    "  --nvtx                 wrap each case and phase in an NVTX range; for profilers, not for timing\n"
-    "A --benchmark_filter that does not say 'timer:' selects each case's gating timer only.\n"
-    "--benchmark_repetitions=N takes N samples of a case at most (default 20); how many calls a sample\n"
-    "averages is planned by the harness, so --benchmark_min_time is not used.\n\n";
-
-struct Flags {
-  std::string device;
-  std::string oracle_cache;
-  std::string filter;
-  std::string format = "console";
-  std::string out_format = "json";
-  bool out = std::getenv("BENCHMARK_OUT") != nullptr;
-  std::string out_path;
-  bool describe = false;
-  bool nvtx = false;
-  int progress_fd = -1;
-  int samples = default_samples;
-  int placements = default_placements;
-  std::string cases;
-  std::vector<double> delays;
-};
-
-/// The value of `--name=value`, if `argument` is that.
-bool take(std::string_view argument, std::string_view name, std::string& value) {
-  if (!argument.starts_with(name) || argument.size() <= name.size() || argument[name.size()] != '=')
-    return false;
-  value = argument.substr(name.size() + 1);
-  return true;
-}
-
-int number(std::string_view flag, const std::string& text, int least) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < least)
-    throw std::invalid_argument(std::string(flag) + " takes a whole number of at least " +
-                                std::to_string(least) + ", not '" + text + "'");
-  return value;
-}
-
-/// "0,0.01,0.1" as numbers of [0, 1], the first of them 0.
-std::vector<double> shares(std::string_view flag, const std::string& text) {
-  std::vector<double> values;
-  std::istringstream stream(text);
-  for (std::string item; std::getline(stream, item, ',');) {
-    double value = -1;
-    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), value);
-    if (error != std::errc{} || end != item.data() + item.size() || !(value >= 0 && value <= 1))
-      throw std::invalid_argument(std::string(flag) + " takes numbers from 0 to 1, not '" + item + "'");
-    values.push_back(value);
-  }
-  if (values.empty() || values[0] != 0)
-    throw std::invalid_argument(std::string(flag) + " must begin with 0: the others are measured against it");
-  return values;
-}
-
 /// Selects the cases whose row names stand in `path`, one a line. Throws std::invalid_argument for a name
 /// that there is not, or a file that cannot be read.
 void select_listed(std::vector<Case>& cases, const std::string& path) {
@@ -107,45 +39,6 @@ void select_listed(std::vector<Case>& cases, const std::string& path) {
   for (Case& c : cases) c.selected = names.erase(c.name) > 0;
   if (!names.empty())
     throw std::invalid_argument("--cases: " + path + " names " + *names.begin() + ", which does not exist");
-}
-
-/// Takes our flags out of `arguments` and reads those of Google Benchmark's that the harness shares.
-Flags take_flags(std::vector<std::string>& arguments) {
-  Flags flags;
-  std::vector<std::string> rest;
-  for (const std::string& argument : arguments) {
-    std::string value;
-    if (argument == "--describe") {
-      flags.describe = true;
-    } else if (argument == "--nvtx") {
-      flags.nvtx = true;
-    } else if (argument == "--help") {
-      std::fputs(own_help, stdout);
-      rest.push_back(argument);
-    } else if (take(argument, "--device", flags.device) ||
-               take(argument, "--oracle-cache", flags.oracle_cache) ||
-               take(argument, "--cases", flags.cases)) {
-    } else if (take(argument, "--placements", value)) {
-      flags.placements = number("--placements", value, 1);
-    } else if (take(argument, "--delays", value)) {
-      flags.delays = shares("--delays", value);
-    } else if (take(argument, "--progress-fd", value)) {
-      flags.progress_fd = number("--progress-fd", value, 0);
-    } else if (take(argument, "--benchmark_min_time", value) ||
-               take(argument, "--benchmark_min_warmup_time", value)) {
-      std::fprintf(stderr, "note: %s is not used: the harness plans calls and warm-up\n", argument.c_str());
-    } else {
-      if (take(argument, "--benchmark_repetitions", value))
-        flags.samples = number("--benchmark_repetitions", value, 1);
-      if (take(argument, "--benchmark_out", flags.out_path)) flags.out = true;
-      take(argument, "--benchmark_filter", flags.filter);
-      take(argument, "--benchmark_format", flags.format);
-      take(argument, "--benchmark_out_format", flags.out_format);
-      rest.push_back(argument);
-    }
-  }
-  arguments = std::move(rest);
-  return flags;
 }
 
 /// One iteration per repetition: only the mean of a repetition's iterations would be kept. With no minimal
@@ -181,10 +74,49 @@ void describe(const OperatorBench& bench, const std::vector<Case>& cases, const 
     throw std::runtime_error("cannot write to standard output");
 }
 
+/// Reports cases that could not be inspected; the exit code.
+int inspected(const std::vector<CaseKernels>& results) {
+  int code = 0;
+  for (const CaseKernels& result : results) {
+    if (result.error.empty()) continue;
+    std::fprintf(stderr, "%s: %s\n", result.name.c_str(), result.error.c_str());
+    code = exit_failed;
+  }
+  return code;
+}
+
+void write_kernels(const std::string& path, const OperatorBench& bench, const Backend& backend,
+                   const std::vector<CaseKernels>& results) {
+  nlohmann::ordered_json all{{"operator", bench.name}, {"context", nlohmann::ordered_json::object()}};
+  for (const auto& entries : {environment(), backend.context()})
+    for (const auto& [key, value] : entries) all["context"][key] = value;
+  all["cases"] = nlohmann::ordered_json::array();
+  for (const CaseKernels& result : results) {
+    nlohmann::ordered_json one{{"name", result.name}, {"calls", result.calls}};
+    if (!result.error.empty()) one["error"] = result.error;
+    one["kernels"] = nlohmann::ordered_json::array();
+    for (const KernelTime& kernel : result.kernels)
+      one["kernels"].push_back({{"name", kernel.name},
+                                {"launches", kernel.launches},
+                                {"total_ns", kernel.total_ns},
+                                {"min_ns", kernel.min_ns},
+                                {"max_ns", kernel.max_ns}});
+    all["cases"].push_back(std::move(one));
+  }
+  const std::string unfinished = path + ".part";
+  std::ofstream file(unfinished);
+  file << all.dump(1) << '\n';
+  file.close();
+  std::error_code error;
+  if (file) std::filesystem::rename(unfinished, path, error);  // whole or not at all
+  if (!file || error) throw std::runtime_error("--kernels: cannot write " + path);
+}
+
 int run(std::vector<std::string> arguments) {
   const Flags flags = take_flags(arguments);
-  if (flags.nvtx && !enable_nvtx()) std::fprintf(stderr, "note: --nvtx: built without NVTX\n");
-  const auto backend = make_backend(flags.device, /*blocking=*/!flags.nvtx);
+  const bool ranges = flags.nvtx || flags.profile;
+  if (ranges && !enable_nvtx()) std::fprintf(stderr, "note: built without NVTX: there are no ranges\n");
+  const auto backend = make_backend(flags.device, /*blocking=*/!ranges);
   const OperatorBench bench = operator_bench(backend->device());
   std::vector<Case> cases = select_cases(bench, flags.filter);
   if (!flags.cases.empty()) select_listed(cases, flags.cases);
@@ -217,6 +149,17 @@ int run(std::vector<std::string> arguments) {
         (flags.cases.empty() ? "filter '" + flags.filter + "'" : "--cases " + flags.cases) +
         " selects nothing of " + bench.name + " on " + backend->name() +
         "; --describe lists the cases, for example " + cases.at(0).name);
+  if (flags.profile || !flags.kernels.empty()) {
+    if (flags.out) throw std::invalid_argument("--benchmark_out: --profile and --kernels measure nothing");
+    if (!flags.profile && backend->device() == Device::cpu)
+      throw std::invalid_argument("--kernels records what runs on a GPU, and this is the CPU");
+    Inspector inspector(*backend, bench, OracleCache(flags.oracle_cache));
+    if (flags.profile) return inspected(inspector.profile(cases));
+    const auto results = inspector.kernels(cases);
+    write_kernels(flags.kernels, bench, *backend, results);
+    return inspected(results);
+  }
+
   for (const auto& [key, value] : environment()) benchmark::AddCustomContext(key, value);
   for (const auto& [key, value] : backend->context()) benchmark::AddCustomContext(key, value);
 

@@ -104,6 +104,59 @@ class Tolerances(unittest.TestCase):
             self.assertRegex(row["error_message"], pattern)
 
 
+class Inspection(unittest.TestCase):
+    """--profile and --kernels: cases are run and checked, and nothing is timed."""
+
+    def inspect(self, *flags: str) -> subprocess.CompletedProcess:
+        return subprocess.run([BENCH, f"--device={DEVICE}", *flags], capture_output=True, text=True, timeout=60)
+
+    def test_profiling_measures_nothing(self) -> None:
+        done = self.inspect("--profile", "--benchmark_filter=kind:right")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_wrong_variants_are_named_and_the_others_still_run(self) -> None:
+        done = self.inspect("--profile", "--benchmark_filter=kind:(wrong|throws)")
+        self.assertEqual(done.returncode, 1)
+        lines = done.stderr.splitlines()
+        self.assertEqual(len(lines), 4, done.stderr)  # flaky and late are right when run once
+        self.assertIn(f"{name('one_bit', 'wrong')}: check failed: element 1000 of 5000", done.stderr)
+        self.assertIn(f"{name('throws', 'throws')}: thrown by the variant", done.stderr)
+
+    def test_what_does_not_go_together_is_refused(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for flags in (
+                ["--profile", f"--kernels={folder}/k.json"],
+                ["--profile", f"--benchmark_out={folder}/out.json"],
+                ["--profile", "--benchmark_filter=nothing_like_this"],
+            ):
+                done = self.inspect(*flags)
+                self.assertEqual(done.returncode, 2, flags)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_kernels_are_recorded_by_name_number_and_time(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "kernels.json"
+            done = self.inspect(f"--kernels={path}", "--benchmark_filter=kind:(right|slow)")
+            if DEVICE == "cpu":
+                self.assertEqual(done.returncode, 2)
+                self.assertIn("--kernels records what runs on a GPU", done.stderr)
+                return
+            self.assertEqual(done.returncode, 0, done.stderr)
+            file = json.loads(path.read_text())
+            self.assertEqual(file["operator"], "selftest")
+            self.assertTrue(file["context"]["gpu_name"])
+            cases = {case["name"]: case for case in file["cases"]}
+            right = cases[name("new", "right")]
+            self.assertEqual({k["name"]: k["launches"] for k in right["kernels"]},
+                             {"copy": right["calls"], "count_run": right["calls"]})
+            slow = cases[name("slow", "slow")]
+            (spin,) = [k for k in slow["kernels"] if k["name"] == "spin"]
+            self.assertAlmostEqual(spin["total_ns"] / slow["calls"], 60e6, delta=3e5)
+            self.assertLessEqual(spin["min_ns"] * slow["calls"], spin["total_ns"])
+            self.assertGreaterEqual(spin["max_ns"] * slow["calls"], spin["total_ns"])
+            self.assertEqual(list(pathlib.Path(folder).iterdir()), [path])
+
+
 class WrongVariants(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
