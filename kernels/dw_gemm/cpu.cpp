@@ -26,7 +26,7 @@ float k_tree(const Args& args, std::int64_t o, std::int64_t i, std::int64_t lo, 
 
 void cpu_naive(const Args& args, Stream) {
   validate(args);
-  require(args.x_transposed != nullptr, "dw_gemm: x_transposed must not be null");
+  validate_transposed(args);
   const auto [tokens, in, out] = args.shape;
   for (std::int64_t t = 0; t < tokens; ++t)
     for (std::int64_t i = 0; i < in; ++i) args.x_transposed[i * tokens + t] = args.x[t * in + i];

@@ -5,6 +5,7 @@
 /// and each inner node is the bf16-rounded sum of its halves.
 /// Source of the definition and the pair: RL-Align/RL-Kernel pull request 351.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -31,27 +32,51 @@ struct Args {
 inline constexpr std::int64_t leaf_tokens = 32;
 /// The most tokens that the tiled variants take.
 inline constexpr std::int64_t tiled_tokens = 31;
+/// The most tokens that the recursive variant takes: the frames of seven calls fit the 1 KB of stack that a
+/// thread has by default.
+inline constexpr std::int64_t recursive_tokens = 2048;
+/// Device memory that the first call of `cublas` takes as its workspace: what the vendor advises for Hopper.
+inline constexpr std::size_t cublas_workspace_bytes = 32 << 20;
 
-/// Throws std::invalid_argument unless sizes are positive and no pointer is null.
+/// Which kernel `new` runs.
+enum class Path { tiled, tensor_core, legacy };
+Path path_of(const Shape& shape);
+
+/// Throws std::invalid_argument unless sizes are positive, x, dy and dw neither null nor misaligned, and dw
+/// apart from both.
 void validate(const Args& args);
+/// The same for x_transposed, of the variants that use it.
+void validate_transposed(const Args& args);
+
+/// What the sum over tokens splits at: `tokens` is the K-tree. `tiles` keeps whole tiles of 32 tokens
+/// together, as the tensor-core path does; the two are one where tokens are at most 32 or 32 * 2^n.
+enum class Tree { tokens, tiles };
 
 /// The definition as plain loops, whole output rows [out_first, out_last) only, so that callers may share
 /// the work among threads. x: [tokens, in], dy: [tokens, out]; dw: all of [out, in].
 void oracle(const Shape& shape, const std::vector<Bf16>& x, const std::vector<Bf16>& dy,
-            std::int64_t out_first, std::int64_t out_last, Bf16* dw);
+            std::int64_t out_first, std::int64_t out_last, Bf16* dw, Tree tree = Tree::tokens);
 
 void naive_recursive(const Args& args, Stream stream);      // CUDA: transpose, 16x16 blocks, recursive K-tree
 void naive_loop(const Args& args, Stream stream);           // CUDA: the same with a loop for the leaf
 void tiled_outer_product(const Args& args, Stream stream);  // CUDA: 128x128 tiles, tokens staged once
+void by_token_count(const Args& args, Stream stream);       // CUDA: the kernel of path_of(shape)
+void cublas(const Args& args, Stream stream);               // CUDA: the vendor's library, in its own order
 void cpu_naive(const Args& args, Stream stream);            // CPU: transpose, one element at a time
 void cpu_tiled(const Args& args, Stream stream);            // CPU: 128x128 tiles of fp32 accumulators
+void cpu_by_token_count(const Args& args, Stream stream);   // CPU: as by_token_count
 
 inline constexpr Variant<Args> variants[] = {
 #ifdef STRICTBENCH_HAS_CUDA
-    {"legacy", Device::cuda, naive_recursive},  {"legacy_loop", Device::cuda, naive_loop},
-    {"new", Device::cuda, tiled_outer_product},
+    {"legacy", Device::cuda, naive_recursive},
+    {"legacy_loop", Device::cuda, naive_loop},  // up to leaf_tokens
+    {"new", Device::cuda, by_token_count},
 #endif
-    {"legacy", Device::cpu, cpu_naive},         {"new", Device::cpu, cpu_tiled},
+#ifdef STRICTBENCH_HAS_CUBLAS
+    {"cublas", Device::cuda, cublas},
+#endif
+    {"legacy", Device::cpu, cpu_naive},
+    {"new", Device::cpu, cpu_by_token_count},
 };
 
 }  // namespace strictbench::dw_gemm

@@ -2,34 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/common/random.h"
-#include "kernels/common/test_array.h"
+#include <cmath>
+#include <string>
+
+#include "kernels/dw_gemm/test_inputs.h"
+#include "kernels/tile_tree_gemm/test_matrix.h"
 
 namespace strictbench::dw_gemm {
 namespace {
 
 using test::bits;
-
-struct Inputs {
-  std::vector<Bf16> x;
-  std::vector<Bf16> dy;
-};
-
-/// Products whose sums show the order of addition: each three tokens share a row of dY, and X cancels.
-Inputs some_inputs(const Shape& shape) {
-  const auto key = random_key("dy");
-  Inputs inputs{.x = test::cancelling_rows("x", shape.tokens, shape.in), .dy = {}};
-  for (std::int64_t t = 0; t < shape.tokens; ++t)
-    for (std::int64_t o = 0; o < shape.out; ++o)
-      inputs.dy.push_back(to_bf16(random_normal(key, static_cast<std::uint64_t>(t / 3 * shape.out + o))));
-  return inputs;
-}
-
-std::vector<Bf16> whole_oracle(const Shape& shape, const std::vector<Bf16>& x, const std::vector<Bf16>& dy) {
-  std::vector<Bf16> dw(static_cast<std::size_t>(shape.out * shape.in));
-  oracle(shape, x, dy, 0, shape.out, dw.data());
-  return dw;
-}
 
 std::vector<Bf16> all_bf16(std::initializer_list<float> values) {
   std::vector<Bf16> all;
@@ -38,7 +20,7 @@ std::vector<Bf16> all_bf16(std::initializer_list<float> values) {
 }
 
 TEST(DwGemmOracle, IsTheOuterProductOfOneToken) {
-  EXPECT_EQ(bits(whole_oracle({1, 2, 3}, all_bf16({2, 3}), all_bf16({10, 20, 30}))),
+  EXPECT_EQ(bits(whole_oracle({1, 2, 3}, {all_bf16({2, 3}), all_bf16({10, 20, 30})})),
             bits(all_bf16({20, 30, 40, 60, 60, 90})));
 }
 
@@ -50,84 +32,223 @@ TEST(DwGemmOracle, RoundsOncePerLeafAndOncePerNode) {
   const std::vector<Bf16> dy(33, to_bf16(1.0f));
   const float left = to_float(to_bf16(1.0f + 15 * 0x1p-9f));
   const float right = to_float(to_bf16(17 * 0x1p-9f));
-  EXPECT_EQ(bits(whole_oracle({33, 1, 1}, x, dy)), bits({to_bf16(left + right)}));
+  EXPECT_EQ(bits(whole_oracle({33, 1, 1}, {x, dy})), bits({to_bf16(left + right)}));
   EXPECT_NE(left, 1.0f + 15 * 0x1p-9f);  // the inner rounding is real
 }
 
 TEST(DwGemmOracle, OrderOfTokensShows) {
-  const auto forward = whole_oracle({4, 1, 1}, all_bf16({1e20f, 1, -1e20f, 1}), all_bf16({1, 1, 1, 1}));
+  const auto forward = whole_oracle({4, 1, 1}, {all_bf16({1e20f, 1, -1e20f, 1}), all_bf16({1, 1, 1, 1})});
   EXPECT_EQ(to_float(forward[0]), 1.0f);
-  const auto other = whole_oracle({4, 1, 1}, all_bf16({1e20f, -1e20f, 1, 1}), all_bf16({1, 1, 1, 1}));
+  const auto other = whole_oracle({4, 1, 1}, {all_bf16({1e20f, -1e20f, 1, 1}), all_bf16({1, 1, 1, 1})});
   EXPECT_EQ(to_float(other[0]), 2.0f);
 }
 
 TEST(DwGemmOracle, OrderOfTokensShowsInMostElementsOfTheTestInputs) {
   const Shape shape{31, 20, 10};
-  const auto [x, dy] = some_inputs(shape);
+  const Inputs inputs = cancelling_inputs(shape);
   Inputs reversed;
   for (std::int64_t t = shape.tokens; t-- > 0;) {
-    reversed.x.insert(reversed.x.end(), x.begin() + t * shape.in, x.begin() + (t + 1) * shape.in);
-    reversed.dy.insert(reversed.dy.end(), dy.begin() + t * shape.out, dy.begin() + (t + 1) * shape.out);
+    reversed.x.insert(reversed.x.end(), inputs.x.begin() + t * shape.in,
+                      inputs.x.begin() + (t + 1) * shape.in);
+    reversed.dy.insert(reversed.dy.end(), inputs.dy.begin() + t * shape.out,
+                       inputs.dy.begin() + (t + 1) * shape.out);
   }
-  const auto forward = bits(whole_oracle(shape, x, dy));
-  const auto backward = bits(whole_oracle(shape, reversed.x, reversed.dy));
+  const auto forward = bits(whole_oracle(shape, inputs));
+  const auto backward = bits(whole_oracle(shape, reversed));
   int differ = 0;
   for (std::size_t i = 0; i < forward.size(); ++i) differ += forward[i] != backward[i];
   EXPECT_GT(differ, 150);  // of 200; else a reordered kernel could pass
 }
 
-TEST(DwGemm, EveryVariantHasTheOraclesBits) {
-  for (const Shape& shape : {Shape{1, 1, 1},
-                             {1, 128, 128},
-                             {2, 130, 127},
-                             {8, 96, 200},
-                             {15, 16, 17},
-                             {16, 257, 5},
-                             {30, 129, 130},
-                             {31, 70, 65},
-                             {32, 40, 33},
-                             {33, 20, 19},
-                             {100, 17, 16}}) {
-    const auto [x, dy] = some_inputs(shape);
-    const auto expected = bits(whole_oracle(shape, x, dy));
-    for (const Device device : test::devices()) {
-      test::Array<Bf16> device_x(device, x);
-      test::Array<Bf16> device_dy(device, dy);
-      test::Array<Bf16> scratch(device, x.size());
-      for (const auto& variant : variants) {
-        if (variant.device != device) continue;
-        SCOPED_TRACE(std::string(variant.name) + " on " + test::text(device) + ", " +
-                     std::to_string(shape.tokens) + " tokens, " + std::to_string(shape.in) + " x " +
-                     std::to_string(shape.out));
-        test::Array<Bf16> dw(device, expected.size());
-        const Args args{shape, device_x.data(), device_dy.data(), dw.data(), scratch.data()};
-        const std::int64_t most = variant.name == "new"           ? tiled_tokens
-                                  : variant.name == "legacy_loop" ? leaf_tokens
-                                                                  : shape.tokens;
-        if (shape.tokens > most) {
-          EXPECT_THROW(variant.launch(args, nullptr), std::invalid_argument);
-          continue;
-        }
-        variant.launch(args, nullptr);
-        EXPECT_EQ(bits(dw.values()), expected);
+TEST(DwGemmOracle, TreesAreOneWhereTilesDivideEvenlyAndElseDiffer) {
+  for (const std::int64_t tokens : {1, 31, 32, 64, 128, 96, 100, 160}) {
+    const Shape shape{tokens, 20, 10};
+    const Inputs inputs = normal_inputs(shape);
+    const auto tiles = bits(whole_oracle(shape, inputs, Tree::tiles));
+    const bool one = tokens <= 32 || tokens == 64 || tokens == 128;
+    EXPECT_EQ(bits(whole_oracle(shape, inputs)) == tiles, one) << tokens;
+  }
+}
+
+TEST(DwGemmOracle, ProductsAndSumsAreRoundedApart) {
+  // In units of the least fp32, 2^-149: 32767, then half a unit, which alone is rounded away, then 1. The sum
+  // is half of the least bf16, a tie that goes to zero. Fused multiply-adds come to 32769.
+  const Shape shape{3, 1, 1};
+  const Inputs tiny{.x = all_bf16({217 * 0x1p-75f, 0x1p-75f, 0x1p-75f}),
+                    .dy = all_bf16({151 * 0x1p-74f, 0x1p-75f, 0x1p-74f})};
+  EXPECT_EQ(bits(whole_oracle(shape, tiny)), (std::vector<std::uint16_t>{0x0000}));
+  float fused = 0.0f;
+  for (std::size_t t = 0; t < 3; ++t) fused = std::fma(to_float(tiny.dy[t]), to_float(tiny.x[t]), fused);
+  EXPECT_EQ(to_bf16(fused).bits, 0x0001);  // so a kernel that fuses could not pass
+  // A product that overflows alone stays infinite.
+  const Inputs huge{.x = all_bf16({-0x1p127f, 0x1p64f, 0}), .dy = all_bf16({1, 0x1p64f, 1})};
+  EXPECT_EQ(bits(whole_oracle(shape, huge)), (std::vector<std::uint16_t>{0x7f80}));
+  for (const auto& variant : variants)
+    for (const Inputs& inputs : {tiny, huge})
+      if (can_run(variant, shape) && is_strict(variant, shape)) {
+        EXPECT_EQ(bits(run(variant, shape, inputs)), bits(whole_oracle(shape, inputs))) << variant.name;
       }
+}
+
+TEST(DwGemm, PathFollowsThePublishedCode) {
+  for (const std::int64_t tokens : {1, 2, 8, 15, 16, 30, 31})
+    EXPECT_EQ(path_of({tokens, 7, 64}), Path::tiled) << tokens;
+  for (const std::int64_t tokens : {32, 64, 96, 128, 4096}) {
+    EXPECT_EQ(path_of({tokens, 7, 64}), Path::tensor_core) << tokens;
+    EXPECT_EQ(path_of({tokens, 64, 65}), Path::legacy) << tokens;
+  }
+  for (const std::int64_t tokens : {33, 48, 63, 65, 100, 127})
+    EXPECT_EQ(path_of({tokens, 64, 64}), Path::legacy) << tokens;
+}
+
+constexpr Shape shapes[] = {
+    {1, 1, 1},     {1, 128, 128}, {2, 130, 127}, {8, 96, 200},   {15, 16, 17},  {16, 257, 5}, {30, 129, 130},
+    {31, 70, 65},  {32, 40, 33},  {33, 20, 19},  {100, 17, 16},  {128, 96, 64}, {32, 70, 64}, {80, 130, 129},
+    {48, 33, 128}, {64, 33, 128}, {96, 31, 64},  {160, 129, 64}, {96, 64, 65},  {128, 8, 1},  {33, 64, 64}};
+
+TEST(DwGemm, EveryStrictVariantHasTheOraclesBits) {
+  for (const Shape& shape : shapes)
+    for (const Inputs& inputs : {cancelling_inputs(shape), normal_inputs(shape)})
+      for (const auto& variant : variants) {
+        if (!can_run(variant, shape) || !is_strict(variant, shape)) continue;
+        SCOPED_TRACE(text(variant, shape));
+        EXPECT_EQ(bits(run(variant, shape, inputs)), bits(whole_oracle(shape, inputs, tree(variant, shape))));
+      }
+}
+
+TEST(DwGemm, OthersAreCloseToTheOracle) {
+  for (const Shape& shape : shapes)
+    for (const auto& variant : variants) {
+      if (!can_run(variant, shape) || is_strict(variant, shape)) continue;
+      SCOPED_TRACE(text(variant, shape));
+      const Inputs inputs = normal_inputs(shape);
+      const auto got = run(variant, shape, inputs);
+      const double tolerance = variant.name == "cublas" ? 0.02 : 0.01;
+      EXPECT_LE(tile_tree_gemm::relative_l2(got, whole_oracle(shape, inputs)), tolerance);
+      if (variant.name != "cublas") {
+        EXPECT_EQ(bits(run(variant, shape, inputs)), bits(got));
+      }
+    }
+}
+
+TEST(DwGemm, WholeNumbersAreExactInEveryVariant) {
+  for (const Shape& shape : shapes) {
+    const auto x = tile_tree_gemm::small_integers("x");
+    const auto dy = tile_tree_gemm::small_integers("dy");
+    Inputs inputs;
+    for (std::int64_t t = 0; t < shape.tokens; ++t) {
+      for (std::int64_t i = 0; i < shape.in; ++i) inputs.x.push_back(to_bf16(x(t, i)));
+      for (std::int64_t o = 0; o < shape.out; ++o) inputs.dy.push_back(to_bf16(dy(t, o)));
+    }
+    std::vector<Bf16> expected;
+    for (std::int64_t o = 0; o < shape.out; ++o)
+      for (std::int64_t i = 0; i < shape.in; ++i) {
+        float sum = 0.0f;
+        for (std::int64_t t = 0; t < shape.tokens; ++t) sum += dy(t, o) * x(t, i);
+        expected.push_back(to_bf16(sum));
+      }
+    for (const auto& variant : variants)
+      if (can_run(variant, shape)) {
+        EXPECT_EQ(bits(run(variant, shape, inputs)), bits(expected)) << text(variant, shape);
+      }
+  }
+}
+
+/// Rows [out_first, out_last) and columns [in_first, in_last) of dW, computed from these alone.
+TEST(DwGemm, TensorCorePathIsBatchInvariant) {
+  const Shape shape{96, 75, 192};
+  const Inputs inputs = normal_inputs(shape);
+  struct Part {
+    std::int64_t in_first, in_last, out_first, out_last;
+  };
+  for (const auto& variant : variants) {
+    if (variant.name != "new" || !can_run(variant, shape)) continue;
+    const auto whole = run(variant, shape, inputs);
+    for (const Part& part : {Part{0, 75, 0, 64}, {0, 75, 37, 101}, {1, 2, 128, 192}, {13, 74, 9, 137}}) {
+      const Shape small{shape.tokens, part.in_last - part.in_first, part.out_last - part.out_first};
+      ASSERT_EQ(path_of(small), Path::tensor_core);
+      const auto columns = [&](const std::vector<Bf16>& from, std::int64_t width, std::int64_t first,
+                               std::int64_t last) {
+        std::vector<Bf16> some;
+        for (auto row = from.begin(); row != from.end(); row += width)
+          some.insert(some.end(), row + first, row + last);
+        return some;
+      };
+      const auto got = run(variant, small,
+                           {.x = columns(inputs.x, shape.in, part.in_first, part.in_last),
+                            .dy = columns(inputs.dy, shape.out, part.out_first, part.out_last)});
+      const auto all_columns = columns(whole, shape.in, part.in_first, part.in_last);
+      const std::vector<Bf16> expected(all_columns.begin() + part.out_first * small.in,
+                                       all_columns.begin() + part.out_last * small.in);
+      EXPECT_EQ(bits(got), bits(expected)) << text(variant, small);
     }
   }
 }
 
+/// What a variant says of changed arguments: 64 outputs, 32 tokens or `tokens`.
+template <class Change>
+std::string refusal(const Variant<Args>& variant, std::int64_t tokens, const Change& change) {
+  static Bf16 x[64];
+  static Bf16 dy[64 * 64];
+  static Bf16 dw[128];
+  static Bf16 transposed[128];
+  Args args{.shape = {tokens, 1, 64}, .x = x, .dy = dy, .dw = dw + 32, .x_transposed = transposed + 32};
+  change(args);
+  try {
+    variant.launch(args, nullptr);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
 TEST(DwGemm, RefusesArgumentsThatDoNotFit) {
-  Bf16 x{};
-  for (const Device device : test::devices())
-    for (const auto& variant : variants) {
-      if (variant.device != device) continue;
-      const auto launch = [&](const Args& args) { variant.launch(args, nullptr); };
-      EXPECT_THROW(launch({{0, 1, 1}, &x, &x, &x, &x}), std::invalid_argument);
-      EXPECT_THROW(launch({{1, 0, 1}, &x, &x, &x, &x}), std::invalid_argument);
-      EXPECT_THROW(launch({{1, 1, -1}, &x, &x, &x, &x}), std::invalid_argument);
-      EXPECT_THROW(launch({{1, 1, 1}, nullptr, &x, &x, &x}), std::invalid_argument);
-      EXPECT_THROW(launch({{1, 1, 1}, &x, nullptr, &x, &x}), std::invalid_argument);
-      EXPECT_THROW(launch({{1, 1, 1}, &x, &x, nullptr, &x}), std::invalid_argument);
+  const auto misaligned = [](const Bf16* from) {
+    return reinterpret_cast<Bf16*>(reinterpret_cast<std::uintptr_t>(from) + 1);
+  };
+  const auto plain = [](const Bf16* from) { return const_cast<Bf16*>(from); };
+  for (const auto& variant : variants)
+    for (const std::int64_t tokens : {8, 32, 33}) {
+      const Shape shape{tokens, 1, 64};
+      if (variant.name == "legacy_loop" && tokens > leaf_tokens) continue;
+      const auto expect = [&](const std::string& about, const auto& change) {
+        const std::string said = refusal(variant, tokens, change);
+        EXPECT_EQ(said.substr(0, 9 + about.size()), "dw_gemm: " + about) << text(variant, shape);
+      };
+      expect("shape.tokens must be positive", [](Args& a) { a.shape.tokens = 0; });
+      expect("shape.tokens must be positive", [](Args& a) { a.shape.tokens = -32; });
+      expect("shape.in must be positive", [](Args& a) { a.shape.in = 0; });
+      expect("shape.out must be positive", [](Args& a) { a.shape.out = -1; });
+      expect("x must not be null", [](Args& a) { a.x = nullptr; });
+      expect("dy must not be null", [](Args& a) { a.dy = nullptr; });
+      expect("dw must not be null", [](Args& a) { a.dw = nullptr; });
+      expect("x must be aligned", [&](Args& a) { a.x = misaligned(a.x); });
+      expect("dy must be aligned", [&](Args& a) { a.dy = misaligned(a.dy); });
+      expect("dw must be aligned", [&](Args& a) { a.dw = misaligned(a.dw); });
+      expect("dw must not overlap x", [&](Args& a) { a.dw = plain(a.x) + a.shape.tokens - 1; });
+      expect("dw must not overlap dy", [&](Args& a) { a.dw = plain(a.dy) + a.shape.tokens * 64 - 1; });
+      expect("dw must not overlap dy", [&](Args& a) { a.dy = a.dw + 63; });
+      if (!uses_transposed(variant, shape)) continue;
+      expect("x_transposed must not be null", [](Args& a) { a.x_transposed = nullptr; });
+      expect("x_transposed must be aligned", [&](Args& a) { a.x_transposed = misaligned(a.x_transposed); });
+      expect("x_transposed must not overlap x", [&](Args& a) { a.x_transposed = plain(a.x); });
+      expect("x_transposed must not overlap dy", [&](Args& a) { a.x_transposed = plain(a.dy) + 64; });
+      expect("x_transposed must not overlap dw", [&](Args& a) { a.x_transposed = a.dw + 63; });
     }
+}
+
+TEST(DwGemm, VariantsRefuseMoreTokensThanTheyTake) {
+  for (const auto& variant : variants) {
+    const auto said = [&](std::int64_t tokens) {
+      return refusal(variant, tokens, [](Args& a) { a.shape.out = 1; });
+    };
+    if (variant.name == "legacy_loop") {
+      EXPECT_EQ(said(33), "dw_gemm: the loop variant takes shape.tokens of 1 to 32");
+    }
+    if (variant.name == "legacy" && variant.device == Device::cuda) {
+      EXPECT_EQ(said(2049), "dw_gemm: the recursive variant takes shape.tokens of 1 to 2048");
+    }
+  }
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ __global__ void naive(Shape shape, const __nv_bfloat16* dy, const __nv_bfloat16*
 template <bool recursive>
 void launch(const Args& args, Stream stream) {
   validate(args);
-  require(args.x_transposed != nullptr, "dw_gemm: x_transposed must not be null");
+  validate_transposed(args);
   const auto [tokens, in, out] = args.shape;
   const dim3 block(block_edge, block_edge);
   const auto along = [](std::int64_t n, long long limit, const char* rule) {
@@ -82,7 +82,11 @@ void launch(const Args& args, Stream stream) {
 
 }  // namespace
 
-void naive_recursive(const Args& args, Stream stream) { launch<true>(args, stream); }
+void naive_recursive(const Args& args, Stream stream) {
+  require(args.shape.tokens <= recursive_tokens,
+          "dw_gemm: the recursive variant takes shape.tokens of 1 to 2048");
+  launch<true>(args, stream);
+}
 
 void naive_loop(const Args& args, Stream stream) {
   require(args.shape.tokens <= leaf_tokens, "dw_gemm: the loop variant takes shape.tokens of 1 to 32");
