@@ -55,7 +55,7 @@ class EmbeddingBackward : public Problem {
         sort_workspace_(backend, sort_bytes_),
         grad_(backend, Dtype::bf16, size(shape.tokens, shape.hidden)),
         dweight_(backend, Dtype::bf16, size(shape.vocab, shape.hidden)) {
-    embedding_backward::validate_ids(shape, host_ids_);
+    embedding_backward::validate_ids(shape, host_ids_.data());
     backend.upload(ids_.as(), host_ids_.data(), id_bytes(shape.tokens));
     grad_.fill_random(grad_key_);
   }
@@ -68,13 +68,15 @@ class EmbeddingBackward : public Problem {
   }
 
   std::vector<Expected> oracle(std::string_view definition) const override {
-    std::vector<Bf16> grad(grad_.count());
-    for (std::size_t i = 0; i < grad.size(); ++i) grad[i] = to_bf16(random_normal(grad_key_, i));
-    const auto rows = definition == "step_tree"
+    std::vector<float> grad(grad_.count());
+    for (std::size_t i = 0; i < grad.size(); ++i) grad[i] = to_float(to_bf16(random_normal(grad_key_, i)));
+    const auto sums = definition == "step_tree"
                           ? embedding_backward::oracle_step_tree(shape_, host_ids_, grad)
                           : embedding_backward::oracle(shape_, host_ids_, grad);
     Expected expected{.values = {}, .rows = {}, .row_bytes = size(shape_.hidden, sizeof(Bf16))};
-    for (const auto& [id, row] : rows) {
+    for (const auto& [id, sum] : sums) {
+      std::vector<Bf16> row;
+      for (const float x : sum) row.push_back(to_bf16(x));
       const auto bytes = whole_output(row).values;
       expected.rows.push_back(id);
       expected.values.insert(expected.values.end(), bytes.begin(), bytes.end());

@@ -1,15 +1,17 @@
 /// embedding_backward: dweight[v] = ((+0 + grad[t0]) + grad[t1]) + ... over the positions t0 < t1 < ... with
 /// ids[t] == v, each sum rounded to fp32, then one rounding to the output type.
 ///
-/// Rows of ids that do not occur are +0. No id is special; an id outside [0, vocab) is dropped.
-/// Source of the definition and the pair: RL-Align/RL-Kernel pull requests 343 and 349.
+/// Rows of ids that do not occur are +0. No id is special; an id outside [0, vocab) is dropped. In the
+/// canonical form each row has a key: rows go in ascending order of key, equal keys in order of position, and
+/// rows with a negative key are dropped, so any permutation or chunking of the same keyed rows gives the same
+/// bits. Source of the definition and the pair: RL-Align/RL-Kernel pull requests 343 and 349.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
 
-#include "kernels/common/dtype.h"
+#include "kernels/common/typed.h"
 #include "kernels/common/variant.h"
 
 namespace strictbench::embedding_backward {
@@ -20,44 +22,54 @@ struct Shape {
   std::int64_t hidden;
 };
 
-/// The ids in ascending order with their positions, equal ids in order of position.
+/// The ids in ascending order with their positions: equal ids in order of position, or of key and then
+/// position.
 struct SortedIds {
   std::int64_t* ids;        ///< [tokens]
   std::int64_t* positions;  ///< [tokens]
-  void* workspace;          ///< sort_workspace_bytes(tokens), of the CUDA sort only
+  void* workspace;          ///< sort_workspace_bytes(tokens), of the CUDA sorts only
   std::size_t workspace_bytes;
 };
 
 struct Args {
   Shape shape;
-  const std::int64_t* ids;   ///< [tokens]
-  const Bf16* grad;          ///< [tokens, hidden]
+  TypedIds ids;              ///< [tokens]; ids of more dimensions come flattened
+  TypedInput grad;           ///< [tokens, hidden]
   std::int64_t grad_stride;  ///< elements from one row of grad to the next, at least hidden
-  Bf16* dweight;             ///< [vocab, hidden]
-  SortedIds sorted;          ///< read by the segment variants, written by sort_ids
+  TypedOutput dweight;       ///< [vocab, hidden], of any type whatever grad's is
+  SortedIds sorted;          ///< read by the segment variants, written by the sorts
 };
 
-/// Throws std::invalid_argument unless sizes are not negative, the stride fits and no needed pointer is null.
+/// Throws std::invalid_argument, naming the argument, unless sizes are not negative, types are known, the
+/// stride fits, no needed pointer is null or misaligned and dweight lies apart from what is read.
 void validate(const Args& args);
+/// The same and `sorted`, which the segment variants read.
+void validate_sorted(const Args& args);
+/// The same for a sort, which writes `sorted`. `keys` may be null.
+void validate_sort(const Args& args, const std::int64_t* keys);
 
-/// Throws std::invalid_argument for the first id outside [0, vocab): its position, its value and the range.
-void validate_ids(const Shape& shape, const std::vector<std::int64_t>& ids);
+/// For ids in host memory. Throws std::invalid_argument for the first one outside [0, vocab): its position,
+/// its value and the range.
+void validate_ids(const Shape& shape, const TypedIds& ids);
 
-/// The rows of dweight whose id occurs, by id; all others are +0.
-using Rows = std::map<std::int64_t, std::vector<Bf16>>;
+/// Rows of dweight by id, before the one rounding to the output type (`rounded<T>`); all others are +0.
+using Sums = std::map<std::int64_t, std::vector<float>>;
 
-/// The definition as plain loops. ids: [tokens], grad: [tokens, hidden] contiguous.
-Rows oracle(const Shape& shape, const std::vector<std::int64_t>& ids, const std::vector<Bf16>& grad);
+/// The definition as plain loops. ids: [tokens], grad: [tokens, hidden] contiguous, widened to fp32.
+Sums oracle(const Shape& shape, const std::vector<std::int64_t>& ids, const std::vector<float>& grad);
 
 /// A second definition, which the grid variants follow as published: tokens are taken in steps of 64, the
 /// matching rows of a step are summed as a tree (strides 32, 16, ... 1, +0 where ids differ), and the steps'
 /// sums are added in order.
-Rows oracle_step_tree(const Shape& shape, const std::vector<std::int64_t>& ids,
-                      const std::vector<Bf16>& grad);
+Sums oracle_step_tree(const Shape& shape, const std::vector<std::int64_t>& ids,
+                      const std::vector<float>& grad);
 
 /// Whether both definitions give the same bits: no id with more than two hits in its first step of 64, or
 /// more than one in any later step.
 bool orders_agree(const Shape& shape, const std::vector<std::int64_t>& ids);
+
+/// The canonical form's order: the positions whose key is not negative, by key, equal keys by position.
+std::vector<std::int64_t> canonical_order(const std::vector<std::int64_t>& keys);
 
 inline constexpr std::int64_t step_tokens = 64;
 
@@ -71,9 +83,16 @@ void cpu_sorted_segments(const Args& args,
 /// Fills args.sorted. The segment variants need it before, and dweight zeroed.
 void sort_ids(const Args& args, Stream stream);      // CUDA
 void cpu_sort_ids(const Args& args, Stream stream);  // CPU
-/// Bytes of SortedIds::workspace for the CUDA sort.
+/// The same by the canonical form. keys: [tokens], any int64. Ids of dropped rows become -1.
+void sort_ids_by_key(const Args& args, const std::int64_t* keys, Stream stream);      // CUDA
+void cpu_sort_ids_by_key(const Args& args, const std::int64_t* keys, Stream stream);  // CPU
+/// Bytes of SortedIds::workspace for the CUDA sorts.
 std::size_t sort_workspace_bytes(std::int64_t tokens);
 
+void sorted_whole(const Args& args, Stream stream);      // CUDA: zeroes dweight, sorts, walks the runs
+void cpu_sorted_whole(const Args& args, Stream stream);  // CPU: the same
+
+/// The backward kernel alone, as published: what it needs sorted and zeroed comes from outside.
 inline constexpr Variant<Args> variants[] = {
 #ifdef STRICTBENCH_HAS_CUDA
     {"legacy", Device::cuda, vocab_grid},
@@ -81,6 +100,16 @@ inline constexpr Variant<Args> variants[] = {
 #endif
     {"legacy", Device::cpu, cpu_vocab_grid},
     {"new", Device::cpu, cpu_sorted_segments},
+};
+
+/// The whole backward, from ids and gradients to every element of dweight.
+inline constexpr Variant<Args> whole_variants[] = {
+#ifdef STRICTBENCH_HAS_CUDA
+    {"legacy", Device::cuda, vocab_grid},
+    {"new", Device::cuda, sorted_whole},
+#endif
+    {"legacy", Device::cpu, cpu_vocab_grid},
+    {"new", Device::cpu, cpu_sorted_whole},
 };
 
 }  // namespace strictbench::embedding_backward

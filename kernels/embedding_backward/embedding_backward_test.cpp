@@ -3,99 +3,45 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <limits>
+#include <span>
+#include <utility>
 
 #include "kernels/common/random.h"
-#include "kernels/common/test_array.h"
+#include "kernels/embedding_backward/test_case.h"
 
 namespace strictbench::embedding_backward {
 namespace {
 
 using test::bits;
 
-std::vector<Bf16> some_grad(const Shape& shape) {
-  return test::cancelling_rows("grad", shape.tokens, shape.hidden);
-}
-
-std::vector<std::uint16_t> whole(const Shape& shape, const Rows& rows) {
-  std::vector<std::uint16_t> all(static_cast<std::size_t>(shape.vocab * shape.hidden), 0);  // +0
-  for (const auto& [id, row] : rows) {
-    const auto row_bits = bits(row);
-    std::copy(row_bits.begin(), row_bits.end(), all.begin() + id * shape.hidden);
-  }
-  return all;
-}
-
-/// Every variant on every device; legacy against the step tree, the others against the ascending order.
-void expect_all_variants(const Shape& shape, const std::vector<std::int64_t>& ids,
-                         const std::vector<Bf16>& grad, std::int64_t extra_stride = 0) {
-  const std::int64_t stride = shape.hidden + extra_stride;
-  std::vector<Bf16> spread(static_cast<std::size_t>(shape.tokens * stride), Bf16{poison16});
+std::vector<std::int64_t> some_ids(const Shape& shape) {
+  const auto key = random_key("any ids");
+  std::vector<std::int64_t> ids;
   for (std::int64_t t = 0; t < shape.tokens; ++t)
-    std::copy_n(grad.begin() + t * shape.hidden, shape.hidden, spread.begin() + t * stride);
-  const auto ascending = whole(shape, oracle(shape, ids, grad));
-  const auto step_tree = whole(shape, oracle_step_tree(shape, ids, grad));
-  for (const Device device : test::devices()) {
-    test::Array<std::int64_t> device_ids(device, ids);
-    test::Array<std::int64_t> sorted_ids(device, ids.size());
-    test::Array<std::int64_t> positions(device, ids.size());
-    test::Array<Bf16> device_grad(device, spread);
-    std::size_t workspace_bytes = 0;
-#ifdef STRICTBENCH_HAS_CUDA
-    if (device == Device::cuda) workspace_bytes = sort_workspace_bytes(shape.tokens);
-#endif
-    test::Array<char> workspace(device, std::vector<char>(workspace_bytes));
-    for (const auto& variant : variants) {
-      if (variant.device != device) continue;
-      SCOPED_TRACE(std::string(variant.name) + " on " + test::text(device) + ", " +
-                   std::to_string(shape.tokens) + " tokens, " + std::to_string(shape.vocab) + " x " +
-                   std::to_string(shape.hidden));
-      const bool legacy = variant.name == "legacy";
-      const auto size = static_cast<std::size_t>(shape.vocab * shape.hidden);
-      test::Array<Bf16> zeroed(device, std::vector<Bf16>(size));
-      test::Array<Bf16> poisoned(device, size);
-      test::Array<Bf16>& dweight = legacy ? poisoned : zeroed;
-      const Args args{.shape = shape,
-                      .ids = device_ids.data(),
-                      .grad = device_grad.data(),
-                      .grad_stride = stride,
-                      .dweight = dweight.data(),
-                      .sorted = {sorted_ids.data(), positions.data(), workspace.data(), workspace_bytes}};
-      if (!legacy) {
-#ifdef STRICTBENCH_HAS_CUDA
-        if (device == Device::cuda) sort_ids(args, nullptr);
-#endif
-        if (device == Device::cpu) cpu_sort_ids(args, nullptr);
-      }
-      variant.launch(args, nullptr);
-      EXPECT_EQ(bits(dweight.values()), legacy ? step_tree : ascending);
-    }
-  }
+    ids.push_back(static_cast<std::int64_t>(
+        random_below(key, static_cast<std::uint64_t>(t), static_cast<std::uint64_t>(shape.vocab))));
+  return ids;
+}
+
+std::vector<float> some_grad(const Shape& shape, Dtype dtype = Dtype::bf16) {
+  return test::cancelling_values(random_key("grad"), shape.tokens, shape.hidden, dtype);
 }
 
 TEST(EmbeddingBackwardOracle, AddsInAscendingOrderOfPosition) {
-  const std::vector<Bf16> grad{to_bf16(-1e20f), to_bf16(1e20f), to_bf16(3.0f)};
-  EXPECT_EQ(bits(oracle({3, 9, 1}, {7, 7, 7}, grad).at(7)), bits({to_bf16(3.0f)}));
-  const std::vector<Bf16> other{to_bf16(3.0f), to_bf16(-1e20f), to_bf16(1e20f)};
-  EXPECT_EQ(bits(oracle({3, 9, 1}, {7, 7, 7}, other).at(7)), bits({to_bf16(0.0f)}));
+  EXPECT_EQ(oracle({3, 9, 1}, {7, 7, 7}, {-1e20f, 1e20f, 3.0f}).at(7), std::vector{3.0f});
+  EXPECT_EQ(oracle({3, 9, 1}, {7, 7, 7}, {3.0f, -1e20f, 1e20f}).at(7), std::vector{0.0f});
 }
 
-TEST(EmbeddingBackwardOracle, DropsIdsOutOfRangeAndTheHostCheckNamesThem) {
-  const Shape shape{4, 3, 1};
-  const std::vector<std::int64_t> ids{-1, 2, 3, 0};
-  const Rows rows = oracle(shape, ids, std::vector<Bf16>(4, to_bf16(1.0f)));
-  EXPECT_EQ(rows.size(), 2u);
-  EXPECT_TRUE(rows.contains(0) && rows.contains(2));
-  try {
-    validate_ids(shape, {0, 2, 3, -1});
-    FAIL() << "accepted";
-  } catch (const std::invalid_argument& error) {
-    EXPECT_STREQ(error.what(), "embedding_backward: ids[2] is 3, outside [0, 3)");
-  }
+TEST(EmbeddingBackwardOracle, DropsIdsOutOfRange) {
+  const Sums sums = oracle({4, 3, 1}, {-1, 2, 3, 0}, {1, 1, 1, 1});
+  EXPECT_EQ(sums.size(), 2u);
+  EXPECT_TRUE(sums.contains(0) && sums.contains(2));
 }
 
 TEST(EmbeddingBackwardOracle, OrdersAgreeOnlyWhereHitsAreFew) {
   const Shape shape{0, 10, 1};
-  std::vector<std::int64_t> ids(200, 9);
   const auto hits = [&](std::initializer_list<std::size_t> at) {
     std::vector<std::int64_t> some(200, -1);
     for (const std::size_t t : at) some[t] = 5;
@@ -106,62 +52,245 @@ TEST(EmbeddingBackwardOracle, OrdersAgreeOnlyWhereHitsAreFew) {
   EXPECT_TRUE(orders_agree(shape, hits({3, 70, 130})));   // one in each later step
   EXPECT_FALSE(orders_agree(shape, hits({3, 70, 71})));   // two in a later step
   EXPECT_TRUE(orders_agree(shape, hits({70, 71, 130})));  // its own first step is the second
-  EXPECT_FALSE(orders_agree(shape, ids));
+  EXPECT_FALSE(orders_agree(shape, std::vector<std::int64_t>(200, 9)));
 }
 
-TEST(EmbeddingBackwardOracle, TheTwoOrdersDifferOnRepeatedIdsAndAgreeOnDistinctOnes) {
-  const Shape shape{300, 400, 8};
-  const auto grad = some_grad(shape);
-  const auto distinct = random_distinct(random_key("ids"), shape.tokens, shape.vocab);
-  EXPECT_TRUE(orders_agree(shape, distinct));
-  EXPECT_EQ(whole(shape, oracle(shape, distinct, grad)),
-            whole(shape, oracle_step_tree(shape, distinct, grad)));
-  const std::vector<std::int64_t> equal(300, 1);
-  EXPECT_NE(whole(shape, oracle(shape, equal, grad)), whole(shape, oracle_step_tree(shape, equal, grad)));
+TEST(EmbeddingBackwardOracle, TheOrderShowsInEveryType) {
+  for (const Dtype grad_type : test::dtypes)
+    for (const Dtype weight_type : test::dtypes) {
+      const Shape shape{300, 400, 8};
+      Case equal{.shape = shape,
+                 .ids = std::vector<std::int64_t>(300, 1),
+                 .grad = some_grad(shape, grad_type),
+                 .grad_type = grad_type,
+                 .weight_type = weight_type};
+      EXPECT_NE(ascending(equal), step_tree(equal)) << text(equal);
+      Case backward = equal;
+      for (std::int64_t t = 0; t < shape.tokens; ++t)
+        std::copy_n(equal.grad.begin() + t * shape.hidden, shape.hidden,
+                    backward.grad.begin() + (shape.tokens - 1 - t) * shape.hidden);
+      EXPECT_NE(ascending(equal), ascending(backward)) << text(equal);  // else a reordered kernel could pass
+      equal.ids = random_distinct(random_key("ids"), shape.tokens, shape.vocab);
+      EXPECT_TRUE(orders_agree(shape, equal.ids));
+      EXPECT_EQ(ascending(equal), step_tree(equal)) << text(equal);
+    }
+}
+
+TEST(EmbeddingBackwardIds, TheHostsCheckNamesPositionValueAndRange) {
+  const Shape shape{4, 3, 1};
+  const std::vector<std::int64_t> wide{0, 2, 3, -1};
+  const std::vector<std::int32_t> narrow{0, 2, -7, 3};
+  const std::vector<std::int32_t> good{0, 2, 1, 0};
+  test::expect_refusal([&] { validate_ids(shape, wide.data()); },
+                       "embedding_backward: ids[2] is 3, outside [0, 3)");
+  test::expect_refusal([&] { validate_ids(shape, narrow.data()); },
+                       "embedding_backward: ids[2] is -7, outside [0, 3)");
+  EXPECT_NO_THROW(validate_ids(shape, good.data()));
 }
 
 TEST(EmbeddingBackward, EveryVariantHasItsOraclesBits) {
   for (const Shape& shape :
        {Shape{1, 1, 1}, {8, 50, 64}, {63, 20, 127}, {64, 5, 128}, {65, 300, 129}, {200, 7, 33}}) {
-    const auto grad = some_grad(shape);
-    const auto key = random_key("any ids");
-    std::vector<std::int64_t> any;
-    for (std::int64_t t = 0; t < shape.tokens; ++t)
-      any.push_back(static_cast<std::int64_t>(
-          random_below(key, static_cast<std::uint64_t>(t), static_cast<std::uint64_t>(shape.vocab))));
-    expect_all_variants(shape, any, grad);
-    expect_all_variants(shape, any, grad, 3);
-    expect_all_variants(shape, std::vector<std::int64_t>(any.size(), shape.vocab - 1), grad);
-    any[0] = -5;  // dropped, by every variant
-    any[any.size() / 2] = shape.vocab;
-    expect_all_variants(shape, any, grad);
+    Case c{.shape = shape, .ids = some_ids(shape), .grad = some_grad(shape)};
+    expect_all_variants(c);
+    c.extra_stride = 3;
+    expect_all_variants(c);
+    c.ids.assign(c.ids.size(), shape.vocab - 1);
+    expect_all_variants(c);
+    c.ids = some_ids(shape);
+    c.ids[0] = -5;  // dropped, by every variant
+    c.ids[c.ids.size() / 2] = shape.vocab;
+    expect_all_variants(c);
   }
 }
 
-TEST(EmbeddingBackward, NoTokensGiveZeros) { expect_all_variants({0, 30, 40}, {}, {}); }
-
-TEST(EmbeddingBackward, NegativeZeroGradientsGivePositiveZero) {
-  const Shape shape{3, 4, 2};
-  expect_all_variants(shape, {1, 1, 2}, std::vector<Bf16>(6, to_bf16(-0.0f)));
-  EXPECT_EQ(bits(oracle(shape, {1, 1, 2}, std::vector<Bf16>(6, to_bf16(-0.0f))).at(1)),
-            (std::vector<std::uint16_t>{0, 0}));
+TEST(EmbeddingBackward, TypesMixFreely) {
+  const Shape shape{70, 6, 20};
+  for (const IdType id_type : {IdType::int64, IdType::int32})
+    for (const Dtype grad_type : test::dtypes)
+      for (const Dtype weight_type : test::dtypes)
+        expect_all_variants({.shape = shape,
+                             .ids = some_ids(shape),
+                             .grad = some_grad(shape, grad_type),
+                             .id_type = id_type,
+                             .grad_type = grad_type,
+                             .weight_type = weight_type,
+                             .extra_stride = 1});
 }
 
-TEST(EmbeddingBackward, RefusesArgumentsThatDoNotFit) {
-  std::int64_t id = 0;
-  Bf16 x{};
-  const SortedIds sorted{&id, &id, nullptr, 0};
-  for (const Device device : test::devices())
-    for (const auto& variant : variants) {
-      if (variant.device != device) continue;
-      const auto launch = [&](const Args& args) { variant.launch(args, nullptr); };
-      EXPECT_THROW(launch({{-1, 1, 1}, &id, &x, 1, &x, sorted}), std::invalid_argument);
-      EXPECT_THROW(launch({{1, -1, 1}, &id, &x, 1, &x, sorted}), std::invalid_argument);
-      EXPECT_THROW(launch({{1, 1, 2}, &id, &x, 1, &x, sorted}), std::invalid_argument);
-      EXPECT_THROW(launch({{1, 1, 1}, nullptr, &x, 1, &x, sorted}), std::invalid_argument);
-      EXPECT_THROW(launch({{1, 1, 1}, &id, nullptr, 1, &x, sorted}), std::invalid_argument);
-      EXPECT_THROW(launch({{1, 1, 1}, &id, &x, 1, nullptr, sorted}), std::invalid_argument);
+TEST(EmbeddingBackward, TheFarthestIdsOfATypeAreDropped) {
+  const std::vector<float> grad{1, 2, 3, 4};
+  expect_all_variants(
+      {{4, 3, 1},
+       {std::numeric_limits<std::int32_t>::min(), 2, std::numeric_limits<std::int32_t>::max(), 2},
+       grad,
+       IdType::int32});
+  expect_all_variants(
+      {{4, 3, 1},
+       {std::numeric_limits<std::int64_t>::min(), 2, std::numeric_limits<std::int64_t>::max(), 2},
+       grad});
+}
+
+TEST(EmbeddingBackward, NoTokensGiveZerosAndNoElementsNothing) {
+  for (const Dtype weight_type : test::dtypes)
+    expect_all_variants({.shape = {0, 30, 40}, .ids = {}, .grad = {}, .weight_type = weight_type});
+  expect_all_variants({.shape = {2, 3, 0}, .ids = {1, 2}, .grad = {}});
+  expect_all_variants({.shape = {2, 0, 1}, .ids = {0, 1}, .grad = {1, 2}});
+}
+
+TEST(EmbeddingBackward, NegativeZeroGradientsGivePositiveZero) {
+  const Case c{.shape = {3, 4, 2}, .ids = {1, 1, 2}, .grad = std::vector<float>(6, -0.0f)};
+  expect_all_variants(c);
+  EXPECT_EQ(bits(oracle(c.shape, c.ids, c.grad).at(1)), (std::vector<std::uint32_t>{0, 0}));
+}
+
+TEST(EmbeddingBackward, InfinitiesAndNansComeThroughAndSumsRoundOnce) {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const Dtype grad_type : test::dtypes)
+    for (const Dtype weight_type : test::dtypes)
+      expect_all_variants({.shape = {3, 4, 5},
+                           .ids = {1, 1, 2},
+                           .grad = {inf, nan, 60000 - 96, 0x1p-14f, 1,  //
+                                    -inf, 1, 60000 - 96, 0x1p-14f, 0x1p-10f, inf, nan, -inf, -0.0f, 0},
+                           .grad_type = grad_type == Dtype::bf16 ? Dtype::fp32 : grad_type,
+                           .weight_type = weight_type});
+}
+
+TEST(EmbeddingBackwardKeys, RowsGoInKeyOrderHoweverTheyArrive) {
+  Case c{.shape = {3, 9, 1}, .ids = {7, 7, 7}, .grad = {3.0f, -1e20f, 1e20f}, .grad_type = Dtype::fp32};
+  c.weight_type = Dtype::fp32;
+  EXPECT_EQ(bits(Dtype::fp32, ascending(c))[7], 0u);  // as they arrive, the 3 is swallowed
+  c.keys = {20, 5, 11};
+  EXPECT_EQ(bits(Dtype::fp32, ascending(c))[7], std::bit_cast<std::uint32_t>(3.0f));
+  expect_all_variants(c);
+}
+
+TEST(EmbeddingBackwardKeys, NegativeKeysAreDroppedAndEqualOnesKeepTheirOrder) {
+  EXPECT_EQ(canonical_order({4, -1, 0, 4, std::numeric_limits<std::int64_t>::min(), 0}),
+            (std::vector<std::int64_t>{2, 5, 0, 3}));
+  Case c{.shape = {4, 3, 1}, .ids = {1, 1, 1, 1}, .grad = {-1e20f, 1e20f, 3.0f, 5.0f}};
+  c.grad_type = c.weight_type = Dtype::fp32;
+  c.keys = {6, 6, 6, -2};
+  EXPECT_EQ(bits(Dtype::fp32, ascending(c))[1], std::bit_cast<std::uint32_t>(3.0f));
+  expect_all_variants(c);
+  c.keys = {-1, -1, -1, -1};
+  expect_all_variants(c);
+}
+
+TEST(EmbeddingBackwardKeys, AnyPermutationOrChunkingGivesTheSameBits) {
+  const Shape shape{120, 5, 17};
+  Case c{.shape = shape, .ids = some_ids(shape), .grad = some_grad(shape)};
+  for (std::int64_t t = 0; t < shape.tokens; ++t) c.keys.push_back(t % 7 == 0 ? -t : 1000 * t);
+  const auto arriving = [&](const std::vector<std::int64_t>& order) {
+    Case other = c;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const auto t = static_cast<std::size_t>(order[i]);
+      other.ids[i] = c.ids[t];
+      other.keys[i] = c.keys[t];
+      std::copy_n(c.grad.begin() + order[i] * shape.hidden, shape.hidden,
+                  other.grad.begin() + static_cast<std::int64_t>(i) * shape.hidden);
     }
+    return other;
+  };
+  std::vector<std::int64_t> chunks;  // of 32 rows, the last one first
+  for (std::int64_t first = 96; first >= 0; first -= 32)
+    for (std::int64_t t = first; t < std::min<std::int64_t>(first + 32, shape.tokens); ++t)
+      chunks.push_back(t);
+  const std::vector<Case> arrivals{
+      c, arriving(random_distinct(random_key("order"), shape.tokens, shape.tokens)), arriving(chunks)};
+  for (const Case& other : arrivals) {
+    EXPECT_EQ(ascending(other), ascending(c));
+    expect_all_variants(other);
+  }
+  Case unkeyed = arrivals[1];
+  unkeyed.keys = {};
+  EXPECT_NE(ascending(unkeyed), ascending(c));  // else the keys would not show
+}
+
+// Arguments ---------------------------------------------------------------------------------------------
+
+/// Arguments that fit, of host memory that no refused launch reads.
+struct Fitting {
+  std::int64_t ids[4] = {};
+  float grad[8] = {};
+  float dweight[8] = {};
+  std::int64_t sorted_ids[4] = {};
+  std::int64_t positions[4] = {};
+  Args args{.shape = {2, 2, 2},
+            .ids = ids,
+            .grad = grad,
+            .grad_stride = 2,
+            .dweight = dweight,
+            .sorted = {sorted_ids, positions, nullptr, 0}};
+};
+
+template <class T>
+T* one_byte_on(T* pointer) {
+  return reinterpret_cast<T*>(reinterpret_cast<char*>(pointer) + 1);
+}
+
+TEST(EmbeddingBackward, RefusesArgumentsThatDoNotFitByName) {
+  constexpr std::int64_t huge = std::int64_t{1} << 62;
+  const std::vector<std::pair<std::string, std::function<void(Fitting&)>>> faults{
+      {"shape.tokens", [](Fitting& f) { f.args.shape.tokens = -1; }},
+      {"shape.vocab", [](Fitting& f) { f.args.shape.vocab = -1; }},
+      {"shape.hidden", [](Fitting& f) { f.args.shape.hidden = -1; }},
+      {"grad_stride", [](Fitting& f) { f.args.grad_stride = 1; }},
+      {"shape.tokens * grad_stride", [](Fitting& f) { f.args.grad_stride = huge; }},
+      {"shape.vocab * shape.hidden", [](Fitting& f) { f.args.shape.vocab = huge; }},
+      {"ids must be int64", [](Fitting& f) { f.args.ids.type = static_cast<IdType>(9); }},
+      {"grad must be fp32", [](Fitting& f) { f.args.grad.dtype = static_cast<Dtype>(9); }},
+      {"dweight must be fp32", [](Fitting& f) { f.args.dweight.dtype = static_cast<Dtype>(9); }},
+      {"ids must not be null", [](Fitting& f) { f.args.ids.data = nullptr; }},
+      {"grad must not be null", [](Fitting& f) { f.args.grad.data = nullptr; }},
+      {"dweight must not be null", [](Fitting& f) { f.args.dweight.data = nullptr; }},
+      {"ids must be aligned", [](Fitting& f) { f.args.ids.data = one_byte_on(f.ids); }},
+      {"grad must be aligned", [](Fitting& f) { f.args.grad.data = one_byte_on(f.grad); }},
+      {"dweight must be aligned", [](Fitting& f) { f.args.dweight.data = one_byte_on(f.dweight); }},
+      {"dweight must not overlap grad", [](Fitting& f) { f.args.dweight.data = f.grad + 3; }},
+      {"dweight must not overlap ids", [](Fitting& f) { f.args.dweight.data = f.ids + 1; }}};
+  const std::vector<std::pair<std::string, std::function<void(Fitting&)>>> sorted_faults{
+      {"sorted.ids must not be null", [](Fitting& f) { f.args.sorted.ids = nullptr; }},
+      {"sorted.positions must not be null", [](Fitting& f) { f.args.sorted.positions = nullptr; }},
+      {"sorted.ids must be aligned", [](Fitting& f) { f.args.sorted.ids = one_byte_on(f.sorted_ids); }},
+      {"sorted.positions must be aligned",
+       [](Fitting& f) { f.args.sorted.positions = one_byte_on(f.positions); }},
+      {"overlap sorted.ids", [](Fitting& f) { f.args.dweight.data = f.sorted_ids; }},
+      {"overlap sorted.positions", [](Fitting& f) { f.args.dweight.data = f.positions; }}};
+  const auto try_all = [](const auto& some, const std::string& what, const auto& launch) {
+    for (const auto& [part, break_one] : some) {
+      SCOPED_TRACE(what);
+      Fitting f;
+      break_one(f);
+      test::expect_refusal([&] { launch(f.args); }, part);
+    }
+  };
+  for (const Device device : test::devices())
+    for (const std::span<const Variant<Args>> table : {std::span(variants), std::span(whole_variants)})
+      for (const auto& variant : table) {
+        if (variant.device != device) continue;
+        const auto launch = [&](const Args& args) { variant.launch(args, nullptr); };
+        try_all(faults, std::string(variant.name), launch);
+        if (variant.name != "legacy") try_all(sorted_faults, std::string(variant.name), launch);
+      }
+  const std::vector<std::pair<std::string, std::function<void(Fitting&)>>> sort_faults{
+      {"sorted.ids must not overlap sorted.positions",
+       [](Fitting& f) { f.args.sorted.positions = f.sorted_ids + 1; }},
+      {"sorted.ids must not overlap ids", [](Fitting& f) { f.args.sorted.ids = f.ids; }},
+      {"sorted.positions must not overlap ids", [](Fitting& f) { f.args.sorted.positions = f.ids; }},
+      {"sorted.workspace", [](Fitting& f) {
+         f.args.sorted.workspace = f.grad;
+         f.args.sorted.workspace_bytes = 8;
+       }}};
+  try_all(sort_faults, "cpu_sort_ids", [](const Args& args) { cpu_sort_ids(args, nullptr); });
+  Fitting f;
+  test::expect_refusal([&] { cpu_sort_ids_by_key(f.args, nullptr, nullptr); }, "keys must not be null");
+  test::expect_refusal([&] { cpu_sort_ids_by_key(f.args, f.sorted_ids, nullptr); }, "must not overlap keys");
+#ifdef STRICTBENCH_HAS_CUDA
+  try_all(sort_faults, "sort_ids", [](const Args& args) { sort_ids(args, nullptr); });
+  test::expect_refusal([&] { sort_ids_by_key(f.args, nullptr, nullptr); }, "keys must not be null");
+#endif
 }
 
 }  // namespace

@@ -2,23 +2,21 @@
 ///
 /// The block at the start of a run of equal ids walks the run in order, one thread per hidden element, and
 /// stores once; all other blocks leave at once. Work follows the tokens, not the vocabulary. A run is a chain
-/// of dependent loads and adds, so one hot id bounds the whole kernel.
-#include <cuda_bf16.h>
-
-#include <cub/device/device_radix_sort.cuh>
-
+/// of dependent loads and adds, so one hot id bounds the whole kernel. The whole backward is bounded by
+/// zeroing the table (1.24 GB of bf16 at 151936 x 4096).
 #include "kernels/common/cuda_error.h"
 #include "kernels/common/require.h"
-#include "kernels/embedding_backward/embedding_backward.h"
+#include "kernels/embedding_backward/dispatch.h"
 
 namespace strictbench::embedding_backward {
 namespace {
 
 constexpr int threads = 128;
 
+template <class Grad, class Weight>
 __global__ void __launch_bounds__(threads)
-    walk_runs(Shape shape, const std::int64_t* sorted_ids, const std::int64_t* positions,
-              const __nv_bfloat16* grad, std::int64_t grad_stride, __nv_bfloat16* dweight) {
+    walk_runs(Shape shape, const std::int64_t* sorted_ids, const std::int64_t* positions, const Grad* grad,
+              std::int64_t grad_stride, Weight* dweight) {
   const std::int64_t first = blockIdx.x;
   const std::int64_t h = std::int64_t{blockIdx.y} * threads + threadIdx.x;
   const std::int64_t id = sorted_ids[first];
@@ -26,65 +24,39 @@ __global__ void __launch_bounds__(threads)
   if (id < 0 || id >= shape.vocab || h >= shape.hidden) return;
   float acc = 0.0f;
   for (std::int64_t i = first; i < shape.tokens && sorted_ids[i] == id; ++i)
-    acc = __fadd_rn(acc, __bfloat162float(grad[positions[i] * grad_stride + h]));
-  dweight[id * shape.hidden + h] = __float2bfloat16_rn(acc);
+    acc = __fadd_rn(acc, to_float(grad[positions[i] * grad_stride + h]));
+  dweight[id * shape.hidden + h] = rounded<Weight>(acc);
 }
 
-__global__ void count_up(std::int64_t* to, std::int64_t n) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < n) to[i] = i;
+dim3 grid_of(const Shape& shape) {
+  return {grid_blocks(shape.tokens, 1, grid_x, "embedding_backward: shape.tokens must fit a grid"),
+          grid_blocks(shape.hidden, threads, grid_y, "embedding_backward: shape.hidden must fit a grid")};
 }
 
-/// The workspace holds the unsorted positions first, then CUB's own space.
-std::size_t positions_bytes(std::int64_t tokens) {
-  return static_cast<std::size_t>(ceil_div(tokens * static_cast<std::int64_t>(sizeof(std::int64_t)), 256) *
-                                  256);
-}
-
-std::size_t cub_bytes(std::int64_t tokens) {
-  std::size_t bytes = 0;
-  const std::int64_t* in = nullptr;
-  std::int64_t* out = nullptr;
-  cuda_check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, in, out, in, out, tokens));
-  return bytes;
+template <class Grad, class Weight>
+void launch(const Args& args, dim3 grid, Stream stream) {
+  walk_runs<<<grid, threads, 0, stream>>>(args.shape, args.sorted.ids, args.sorted.positions,
+                                          args.grad.as<Grad>(), args.grad_stride, args.dweight.as<Weight>());
+  check_launch();
 }
 
 }  // namespace
 
-std::size_t sort_workspace_bytes(std::int64_t tokens) { return positions_bytes(tokens) + cub_bytes(tokens); }
-
-void sort_ids(const Args& args, Stream stream) {
-  validate(args);
-  const std::int64_t tokens = args.shape.tokens;
-  if (tokens == 0) return;
-  const SortedIds& sorted = args.sorted;
-  std::size_t bytes = cub_bytes(tokens);
-  require(sorted.ids != nullptr && sorted.positions != nullptr && sorted.workspace != nullptr &&
-              sorted.workspace_bytes >= positions_bytes(tokens) + bytes,
-          "embedding_backward: sorted must have room for the ids, the positions and the sort's workspace");
-  auto* const counted = static_cast<std::int64_t*>(sorted.workspace);
-  constexpr int count_threads = 256;
-  const unsigned count_blocks =
-      grid_blocks(tokens, count_threads, grid_x, "embedding_backward: shape.tokens must fit a grid");
-  count_up<<<count_blocks, count_threads, 0, stream>>>(counted, tokens);
-  check_launch();
-  void* const space = static_cast<char*>(sorted.workspace) + positions_bytes(tokens);
-  cuda_check(cub::DeviceRadixSort::SortPairs(space, bytes, args.ids, sorted.ids, counted, sorted.positions,
-                                             tokens, 0, static_cast<int>(8 * sizeof(std::int64_t)), stream));
-}
-
 void sorted_segments(const Args& args, Stream stream) {
-  validate(args);
+  validate_sorted(args);
   const auto& [tokens, vocab, hidden] = args.shape;
   if (tokens == 0 || vocab == 0 || hidden == 0) return;
-  require(args.sorted.ids != nullptr && args.sorted.positions != nullptr,
-          "embedding_backward: the segment variants need sorted.ids and sorted.positions");
-  const dim3 grid(grid_blocks(tokens, 1, grid_x, "embedding_backward: shape.tokens must fit a grid"),
-                  grid_blocks(hidden, threads, grid_y, "embedding_backward: shape.hidden must fit a grid"));
-  walk_runs<<<grid, threads, 0, stream>>>(args.shape, args.sorted.ids, args.sorted.positions,
-                                          reinterpret_cast<const __nv_bfloat16*>(args.grad), args.grad_stride,
-                                          reinterpret_cast<__nv_bfloat16*>(args.dweight));
-  check_launch();
+  const dim3 grid = grid_of(args.shape);
+  with_types(args, [&]<class Id, class Grad, class Weight>() { launch<Grad, Weight>(args, grid, stream); });
+}
+
+void sorted_whole(const Args& args, Stream stream) {
+  grid_of(args.shape);  // throws before anything is launched
+  sort_ids(args, stream);
+  const auto elements = static_cast<std::size_t>(args.shape.vocab * args.shape.hidden);
+  if (elements > 0)
+    cuda_check(cudaMemsetAsync(args.dweight.data, 0, elements * size_of(args.dweight.dtype), stream));
+  sorted_segments(args, stream);
 }
 
 }  // namespace strictbench::embedding_backward
