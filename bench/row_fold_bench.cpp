@@ -1,4 +1,5 @@
-/// row_fold: the 28 published shapes on a GPU, a laptop's share of them on a CPU.
+/// row_fold: the 28 published shapes in fp32 on a GPU, some of them in bf16 and fp16, a laptop's share on a
+/// CPU.
 #include <span>
 
 #include "bench/harness/operator_bench.h"
@@ -8,9 +9,13 @@
 namespace strictbench {
 namespace {
 
-using row_fold::Shape;
-
 // Shapes ------------------------------------------------------------------------------------------------
+
+struct Shape {
+  std::int64_t rows;
+  std::int64_t cols;
+  Dtype dtype = Dtype::fp32;
+};
 
 constexpr Shape published[] = {
     {1, 128},     {2, 128},     {4, 128},   {8, 128},    {16, 128},    {32, 128},    {64, 128},
@@ -21,8 +26,25 @@ constexpr Shape published[] = {
 constexpr Shape for_cpu[] = {{1, 128},   {64, 128},    {1024, 128}, {16384, 128},
                              {64, 4096}, {1024, 4096}, {4096, 4096}};
 
+/// Half the bytes of fp32; does the time show it?
+constexpr Shape narrow[] = {{64, 4096}, {1024, 4096}, {4096, 4096}, {16384, 128}};
+constexpr Shape narrow_for_cpu[] = {{1024, 4096}};
+
+std::vector<Shape> shapes(Device device) {
+  const bool gpu = device == Device::cuda;
+  std::vector<Shape> all;
+  const auto add = [&](std::span<const Shape> some, Dtype dtype) {
+    for (const auto& [rows, cols, _] : some) all.push_back({rows, cols, dtype});
+  };
+  add(gpu ? std::span<const Shape>(published) : std::span<const Shape>(for_cpu), Dtype::fp32);
+  for (const Dtype dtype : {Dtype::bf16, Dtype::fp16})
+    add(gpu ? std::span<const Shape>(narrow) : std::span<const Shape>(narrow_for_cpu), dtype);
+  return all;
+}
+
 std::string keys(const Shape& shape) {
-  return "rows:" + std::to_string(shape.rows) + "/cols:" + std::to_string(shape.cols) + "/dtype:fp32";
+  return "rows:" + std::to_string(shape.rows) + "/cols:" + std::to_string(shape.cols) +
+         "/dtype:" + std::string(name_of(shape.dtype));
 }
 
 // Inputs ------------------------------------------------------------------------------------------------
@@ -33,7 +55,7 @@ class RowFold : public Problem {
       : shape_(shape),
         device_(backend.device()),
         key_(random_key("row_fold/" + keys(shape) + "/rows")),
-        rows_(backend, Dtype::fp32, elements()),
+        rows_(backend, shape.dtype, static_cast<std::size_t>(shape.rows * shape.cols)),
         out_(backend, Dtype::fp32, static_cast<std::size_t>(shape.cols)) {
     rows_.fill_random(key_);
   }
@@ -41,19 +63,22 @@ class RowFold : public Problem {
   std::vector<Output> outputs() override { return {{"out", &out_}}; }
 
   std::vector<Expected> oracle(std::string_view) const override {
-    std::vector<float> rows(elements());
-    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = random_normal(key_, i);
-    return {whole_output(row_fold::oracle(shape_, rows))};
+    return with_type(shape_.dtype, [&]<class T>() -> std::vector<Expected> {
+      std::vector<T> rows(rows_.count());
+      for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = rounded<T>(random_normal(key_, i));
+      return {whole_output(row_fold::oracle(layout(rows.data())))};
+    });
   }
 
   Call call(std::string_view variant) override {
-    const row_fold::Args args{
-        .shape = shape_, .rows = rows_.as<float>(), .row_stride = shape_.cols, .out = out_.as<float>()};
+    const row_fold::Args args{.rows = layout(rows_.as()), .out = out_.as<float>()};
     return [args, launch = find_launch(row_fold::variants, variant, device_)](Stream s) { launch(args, s); };
   }
 
  private:
-  std::size_t elements() const { return static_cast<std::size_t>(shape_.rows * shape_.cols); }
+  row_fold::Layout layout(const void* rows) const {
+    return row_fold::matrix(shape_.dtype, rows, shape_.rows, shape_.cols);
+  }
 
   Shape shape_;
   Device device_;
@@ -64,9 +89,13 @@ class RowFold : public Problem {
 
 // Bytes and operations ----------------------------------------------------------------------------------
 
-double bytes(const Shape& s) { return static_cast<double>((s.rows * s.cols + s.cols) * 4); }
+std::size_t rows_bytes(const Shape& s) {
+  return static_cast<std::size_t>(s.rows * s.cols) * size_of(s.dtype);
+}
+std::size_t out_bytes(const Shape& s) { return static_cast<std::size_t>(s.cols) * sizeof(float); }
+double bytes(const Shape& s) { return static_cast<double>(rows_bytes(s) + out_bytes(s)); }
 double operations(const Shape& s) { return static_cast<double>(s.rows * s.cols); }
-std::size_t memory(const Shape& s) { return static_cast<std::size_t>((s.rows * s.cols + 2 * s.cols) * 4); }
+std::size_t memory(const Shape& s) { return rows_bytes(s) + 2 * out_bytes(s); }
 
 }  // namespace
 
@@ -75,7 +104,7 @@ std::size_t memory(const Shape& s) { return static_cast<std::size_t>((s.rows * s
 OperatorBench operator_bench(Device device) {
   const bool gpu = device == Device::cuda;
   OperatorBench bench{.name = "row_fold", .shapes = {}};
-  for (const Shape& shape : gpu ? std::span<const Shape>(published) : std::span<const Shape>(for_cpu))
+  for (const Shape& shape : shapes(device))
     bench.shapes.push_back({.keys = keys(shape),
                             .variants = variant_names(row_fold::variants, device),
                             .gating = gpu ? Timer::graph : Timer::cpu,

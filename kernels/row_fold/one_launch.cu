@@ -4,18 +4,21 @@
 /// whatever the width. Kept that way because the published figures were measured on it.
 #include "kernels/common/cuda_error.h"
 #include "kernels/common/require.h"
+#include "kernels/row_fold/columns.h"
 #include "kernels/row_fold/row_fold.h"
 
 namespace strictbench::row_fold {
 namespace {
 
-__global__ void fold_columns(const float* rows, std::int64_t row_count, std::int64_t cols,
-                             std::int64_t stride, float* out) {
+template <class T, class Columns>
+__global__ void fold_columns(const T* rows, std::int64_t row_count, std::int64_t cols, std::int64_t stride,
+                             float* out, const __grid_constant__ Columns columns) {
   const std::int64_t c = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (c >= cols) return;
+  const std::int64_t column = columns.offset(c);
   float acc = 0.0f;
 #pragma unroll 1
-  for (std::int64_t r = 0; r < row_count; ++r) acc = __fadd_rn(acc, rows[r * stride + c]);
+  for (std::int64_t r = 0; r < row_count; ++r) acc = __fadd_rn(acc, to_float(rows[r * stride + column]));
   out[c] = acc;
 }
 
@@ -23,12 +26,16 @@ __global__ void fold_columns(const float* rows, std::int64_t row_count, std::int
 
 void one_launch(const Args& args, Stream stream) {
   validate(args);
-  const auto [rows, cols] = args.shape;
-  if (cols == 0) return;
+  const Flattened shape = flattened(args.rows);
+  if (shape.cols == 0) return;
   constexpr int threads = 256;
-  const unsigned blocks = grid_blocks(cols, threads, grid_x, "row_fold: shape.cols must fit a grid");
-  fold_columns<<<blocks, threads, 0, stream>>>(args.rows, rows, cols, args.row_stride, args.out);
-  check_launch();
+  const unsigned blocks =
+      grid_blocks(shape.cols, threads, grid_x, "row_fold: the columns of rows must fit a grid");
+  with_elements(args.rows, shape.columns, [&](const auto* data, const auto& columns) {
+    fold_columns<<<blocks, threads, 0, stream>>>(data, shape.rows, shape.cols, shape.row_stride, args.out,
+                                                 columns);
+    check_launch();
+  });
 }
 
 }  // namespace strictbench::row_fold
