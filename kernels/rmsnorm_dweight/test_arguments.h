@@ -39,7 +39,7 @@ struct Arguments {
   }
 };
 
-/// Gradients of two very different magnitudes, so that order shows; no mask. Gaps between rows hold poison.
+/// Gradients of two very different magnitudes, so that order shows; no mask. Gaps between rows hold NaN.
 template <class T>
 Arguments<T> random_arguments(const Shape& shape, std::uint64_t key, std::int64_t dy_gap = 0,
                               std::int64_t x_gap = 0) {

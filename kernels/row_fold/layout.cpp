@@ -1,28 +1,27 @@
 #include "kernels/row_fold/layout.h"
 
-#include <algorithm>
-
 namespace strictbench::row_fold {
 
 std::optional<std::int64_t> count(const Layout& layout, int from) {
-  const auto* const end = layout.sizes + layout.rank;
-  if (std::find(layout.sizes + from, end, 0) != end) return 0;
   std::int64_t product = 1;
-  for (const auto* size = layout.sizes + from; size != end; ++size)
-    if (__builtin_mul_overflow(product, *size, &product)) return std::nullopt;
-  return product;
+  bool fits = true;
+  for (int d = from; d < layout.rank; ++d) {
+    if (layout.sizes[d] == 0) return 0;  // whatever the others are
+    fits &= !__builtin_mul_overflow(product, layout.sizes[d], &product);
+  }
+  return fits ? std::optional(product) : std::nullopt;
 }
 
 std::optional<Extent> extent(const Layout& layout) {
-  if (count(layout, 0) == 0) return Extent{.data = layout.data, .bytes = 0};
   std::int64_t lowest = 0;  // in elements from data
   std::int64_t highest = 0;
   bool fits = true;
   for (int d = 0; d < layout.rank; ++d) {
+    if (layout.sizes[d] == 0) return Extent{.data = layout.data, .bytes = 0};
     std::int64_t reach = 0;
-    fits = fits && !__builtin_mul_overflow(layout.sizes[d] - 1, layout.strides[d], &reach);
+    fits &= !__builtin_mul_overflow(layout.sizes[d] - 1, layout.strides[d], &reach);
     std::int64_t& side = reach < 0 ? lowest : highest;
-    fits = fits && !__builtin_add_overflow(side, reach, &side);
+    fits &= !__builtin_add_overflow(side, reach, &side);
   }
   const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(layout.data));
   const auto element = static_cast<std::int64_t>(size_of(layout.dtype));
