@@ -46,13 +46,17 @@ inline std::vector<std::uint32_t> bits(Dtype dtype, const std::vector<std::byte>
   return all;
 }
 
-/// The bits, every NaN but the poison as one and the same: devices make different ones.
-inline std::vector<std::uint32_t> bits_any_nan(Dtype dtype, const std::vector<std::byte>& bytes) {
+/// The bits, every NaN as one and the same, since devices make different ones; but poison, unless it is among
+/// what is expected, stays what it is.
+enum class Poison { stays, is_a_nan };
+inline std::vector<std::uint32_t> bits_any_nan(Dtype dtype, const std::vector<std::byte>& bytes,
+                                               Poison poison = Poison::stays) {
   std::vector<std::uint32_t> all = bits(dtype, bytes);
   const bool wide = dtype == Dtype::fp32;
   const std::uint32_t infinity = wide ? 0x7f800000u : dtype == Dtype::bf16 ? 0x7f80u : 0x7c00u;
   for (std::uint32_t& x : all)
-    if ((x & (wide ? 0x7fffffffu : 0x7fffu)) > infinity && x != (wide ? poison32 : std::uint32_t{poison16}))
+    if ((x & (wide ? 0x7fffffffu : 0x7fffu)) > infinity &&
+        (poison == Poison::is_a_nan || x != (wide ? poison32 : std::uint32_t{poison16})))
       x = wide ? 0x7fffffffu : 0x7fffu;
   return all;
 }

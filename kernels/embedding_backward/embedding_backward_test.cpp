@@ -138,6 +138,28 @@ TEST(EmbeddingBackward, NoTokensGiveZerosAndNoElementsNothing) {
   expect_all_variants({.shape = {2, 0, 1}, .ids = {0, 1}, .grad = {1, 2}});
 }
 
+TEST(EmbeddingBackward, UnusedRowsArePositiveZero) {
+  for (const Dtype dtype : test::dtypes) {
+    const Shape shape{2 * 5, 128, 64};  // ids of (2, 5), flattened
+    const Case c{.shape = shape,
+                 .ids = some_ids(shape),
+                 .grad = some_grad(shape, dtype),
+                 .grad_type = dtype,
+                 .weight_type = dtype};
+    for (const auto& variant : whole_variants) {
+      if (variant.device != Device::cpu && test::devices().size() < 2) continue;
+      SCOPED_TRACE(std::string(variant.name) + " on " + test::text(variant.device));
+      OnDevice on(variant.device, c);
+      const auto got = test::bits(dtype, on.run(variant.launch, false));
+      for (std::int64_t v = 0; v < shape.vocab; ++v) {
+        if (std::find(c.ids.begin(), c.ids.end(), v) != c.ids.end()) continue;
+        for (std::int64_t h = 0; h < shape.hidden; ++h)
+          ASSERT_EQ(got[static_cast<std::size_t>(v * shape.hidden + h)], 0u) << "row " << v;
+      }
+    }
+  }
+}
+
 TEST(EmbeddingBackward, NegativeZeroGradientsGivePositiveZero) {
   const Case c{.shape = {3, 4, 2}, .ids = {1, 1, 2}, .grad = std::vector<float>(6, -0.0f)};
   expect_all_variants(c);
