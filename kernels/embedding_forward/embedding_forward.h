@@ -3,7 +3,7 @@
 /// No bit is lost: the widened output is the widening of the native one, and a token's row depends on nothing
 /// but its id, whatever the batch, slice or padding around it. An id outside [0, vocab) reads nothing: every
 /// element of its row is NaN, so that an id that no host validated shows in whatever is computed from it.
-/// Source of the definition and the pair: RL-Align/RL-Kernel pull request 318.
+/// Source of the definition and the pair: RL-Align/RL-Kernel pull request 169.
 #pragma once
 #include <bit>
 #include <cstddef>
