@@ -78,6 +78,20 @@ double value_of(const Side& side, const Evidence& evidence, const ProcessRecord&
   return no_number;
 }
 
+/// What the benchmark's check came to: a baseline must not turn a tolerance into bits.
+std::string claim_of(const Evidence& evidence) {
+  std::string claim = evidence.checked > 0 ? ", \"check\": 1" : "";
+  if (evidence.tolerance > 0) {
+    // JSON has no infinity; readers take null for a tolerance that is not known.
+    const bool known = std::isfinite(evidence.tolerance);
+    claim += ", \"tolerance\": " + (known ? short_number(evidence.tolerance) : "null");
+  }
+  if (std::isfinite(evidence.relative_error)) {
+    claim += ", \"relative_error\": " + short_number(evidence.relative_error);
+  }
+  return evidence.control ? claim + ", \"control\": 1" : claim;
+}
+
 void write_context(std::ostream& out, const Side& side) {
   const char* separator = "\n  ";
   const auto write = [&](const std::string& key, const std::string& value) {
@@ -114,6 +128,7 @@ void write_baseline(std::ostream& out, const Side& real, const Side& cpu) {
   const char* separator = "\n  ";
   ProcessNumbers numbers;
   for (const Evidence& evidence : real.benchmarks) {
+    const std::string claim = claim_of(evidence);
     for (const Line& line : lines_of(evidence, numbers)) {
       const double cpu_time = value_of(cpu, evidence, *line.record);
       const std::size_t samples = std::max(line.record->samples.size(), line.record->recorded_samples);
@@ -123,7 +138,7 @@ void write_baseline(std::ostream& out, const Side& real, const Side& cpu) {
           << short_number(line.record->value())
           << ", \"cpu_time\": " << (std::isnan(cpu_time) ? "0" : short_number(cpu_time))
           << ", \"time_unit\": \"ns\", \"process\": " << line.process << ", \"session\": " << line.session + 1
-          << ", \"samples\": " << samples << (evidence.checked > 0 ? ", \"check\": 1" : "") << "}";
+          << ", \"samples\": " << samples << claim << "}";
       separator = ",\n  ";
     }
   }

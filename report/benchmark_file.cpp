@@ -17,10 +17,15 @@ void BenchmarkRow::clear() {
     text->clear();
   }
   error_occurred = skipped = complexity = has_metric = false;
-  for (double* number : {&metric, &process, &session, &suspect, &check, &samples}) *number = no_number;
+  for (double* number :
+       {&metric, &process, &session, &suspect, &check, &tolerance, &relative_error, &control, &samples}) {
+    *number = no_number;
+  }
 }
 
 namespace {
+
+constexpr double unknown_tolerance = std::numeric_limits<double>::infinity();
 
 /// The fields of a row that matter to a reader. Everything else is passed over.
 enum class Field {
@@ -40,6 +45,9 @@ enum class Field {
   session,
   suspect,
   check,
+  tolerance,
+  relative_error,
+  control,
   samples
 };
 
@@ -52,7 +60,7 @@ Field field_of(std::string_view key) {
     case 'b':
       return either("big_o", Field::complexity);
     case 'c':
-      return either("check", Field::check);
+      return key == "check" ? Field::check : either("control", Field::control);
     case 'e':
       return key == "error_message" ? Field::error_message : either("error_occurred", Field::error_occurred);
     case 'n':
@@ -61,14 +69,15 @@ Field field_of(std::string_view key) {
       return key == "process" ? Field::process : either("provenance", Field::provenance);
     case 'r':
       if (key == "run_name") return Field::run_name;
-      return key == "run_type" ? Field::run_type : either("rms", Field::complexity);
+      if (key == "run_type") return Field::run_type;
+      return key == "relative_error" ? Field::relative_error : either("rms", Field::complexity);
     case 's':
       if (key == "skipped") return Field::skipped;
       if (key == "skip_message") return Field::skip_message;
       if (key == "session") return Field::session;
       return key == "suspect" ? Field::suspect : either("samples", Field::samples);
     case 't':
-      return either("time_unit", Field::time_unit);
+      return key == "time_unit" ? Field::time_unit : either("tolerance", Field::tolerance);
     default:
       return Field::other;
   }
@@ -201,25 +210,9 @@ class Handler {
   bool number(double value) {
     if (in_row()) {
       if (is_metric_) row_.metric = value;
-      switch (field_) {
-        case Field::process:
-          row_.process = value;
-          break;
-        case Field::session:
-          row_.session = value;
-          break;
-        case Field::suspect:
-          row_.suspect = value;
-          break;
-        case Field::check:
-          row_.check = value;
-          break;
-        case Field::samples:
-          row_.samples = value;
-          break;
-        default:
-          break;
-      }
+      if (double* const place = number_of(field_)) *place = value;
+      // Whatever stands there, a row that has the key is not held to bits.
+      if (field_ == Field::tolerance && !std::isfinite(value)) row_.tolerance = unknown_tolerance;
     }
     return scalar();
   }
@@ -232,33 +225,55 @@ class Handler {
   void set_text(std::string& value) {
     // A string where the metric should be is no number; a key that came twice keeps its last value.
     if (is_metric_) row_.metric = no_number;
-    switch (field_) {
-      case Field::name:
-        row_.name.swap(value);
-        break;
-      case Field::run_name:
-        row_.run_name.swap(value);
-        break;
-      case Field::run_type:
-        row_.run_type.swap(value);
-        break;
-      case Field::aggregate_name:
-        row_.aggregate_name.swap(value);
-        break;
-      case Field::time_unit:
-        row_.time_unit.swap(value);
-        break;
-      case Field::error_message:
-        row_.error_message.swap(value);
-        break;
-      case Field::skip_message:
-        row_.skip_message.swap(value);
-        break;
-      case Field::provenance:
-        row_.provenance.swap(value);
-        break;
+    if (field_ == Field::tolerance) row_.tolerance = unknown_tolerance;
+    if (std::string* const place = text_of(field_)) place->swap(value);
+  }
+
+  /// Where the row keeps the number of a field; null for fields that hold none.
+  double* number_of(Field field) {
+    switch (field) {
+      case Field::process:
+        return &row_.process;
+      case Field::session:
+        return &row_.session;
+      case Field::suspect:
+        return &row_.suspect;
+      case Field::check:
+        return &row_.check;
+      case Field::tolerance:
+        return &row_.tolerance;
+      case Field::relative_error:
+        return &row_.relative_error;
+      case Field::control:
+        return &row_.control;
+      case Field::samples:
+        return &row_.samples;
       default:
-        break;
+        return nullptr;
+    }
+  }
+
+  /// The same for texts.
+  std::string* text_of(Field field) {
+    switch (field) {
+      case Field::name:
+        return &row_.name;
+      case Field::run_name:
+        return &row_.run_name;
+      case Field::run_type:
+        return &row_.run_type;
+      case Field::aggregate_name:
+        return &row_.aggregate_name;
+      case Field::time_unit:
+        return &row_.time_unit;
+      case Field::error_message:
+        return &row_.error_message;
+      case Field::skip_message:
+        return &row_.skip_message;
+      case Field::provenance:
+        return &row_.provenance;
+      default:
+        return nullptr;
     }
   }
 

@@ -32,6 +32,9 @@ struct BenchmarkRow {
   double session = no_number;
   double suspect = no_number;
   double check = no_number;
+  double tolerance = no_number;  // infinite where the key stands there without a number
+  double relative_error = no_number;
+  double control = no_number;
   double samples = no_number;
 
   /// Empties every field and keeps the memory of the strings.

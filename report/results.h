@@ -56,6 +56,9 @@ struct Evidence {
   bool units_differ = false;
   bool published = false;
   std::size_t checked = 0;  // rows that say their result passed its check
+  double tolerance = 0;     // above 0, what they passed was this relative L2 error and not the oracle's bits
+  double relative_error = no_number;  // the largest of them
+  bool control = false;               // legacy and new run the same code on this shape
   std::vector<ProcessRecord> processes;
   std::unique_ptr<Troubles> troubles;  // null where every row holds a number
 

@@ -22,6 +22,9 @@ Side part_of(const Side& whole, std::span<const PickedRow> rows, std::span<const
     to.units_differ = from.units_differ;
     to.published = from.published;
     to.checked = from.checked;
+    to.tolerance = from.tolerance;
+    to.relative_error = from.relative_error;
+    to.control = from.control;
     for (const ProcessRecord& process : from.processes) {
       if (place[process.source] == absent) continue;
       to.processes.push_back(process);

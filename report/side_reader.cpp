@@ -1,5 +1,6 @@
 #include "report/side_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
@@ -141,6 +142,7 @@ void SideReader::take_number(Evidence& evidence, const BenchmarkRow& row) {
     count(evidence.trouble().wrong, evidence.trouble().wrong_message, "check failed: the row's check is 0");
     return;
   }
+  take_claim(evidence, row);
   ProcessRecord& process = process_of(evidence, row);
   if (row.suspect == 1) {
     ++process.suspect;
@@ -159,6 +161,13 @@ void SideReader::take_number(Evidence& evidence, const BenchmarkRow& row) {
   process.samples.push_back(value);
   if (row.samples >= 1 && row.samples < 1e15)
     process.recorded_samples += static_cast<std::size_t>(row.samples);
+}
+
+void SideReader::take_claim(Evidence& evidence, const BenchmarkRow& row) {
+  // The weakest claim of any row is the benchmark's.
+  if (!std::isnan(row.tolerance)) evidence.tolerance = std::max(evidence.tolerance, std::abs(row.tolerance));
+  evidence.relative_error = std::fmax(evidence.relative_error, row.relative_error);
+  evidence.control = evidence.control || row.control == 1;
 }
 
 double SideReader::scaled(Evidence& evidence, const BenchmarkRow& row) const {

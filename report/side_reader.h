@@ -39,6 +39,7 @@ class SideReader {
   void take_old_summaries();
   void take_summary(BenchmarkRow& row);
   void take_number(Evidence& evidence, const BenchmarkRow& row);
+  static void take_claim(Evidence& evidence, const BenchmarkRow& row);
   ProcessRecord& process_of(Evidence& evidence, const BenchmarkRow& row);
   std::uint32_t session_of(const BenchmarkRow& row);
   double scaled(Evidence& evidence, const BenchmarkRow& row) const;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "report/environment.h"
+#include "report/judge.h"
 #include "report/row_name.h"
 #include "report/statistics.h"
 #include "report/text.h"
@@ -63,6 +64,8 @@ Measured measure(const Evidence& evidence) {
   measured.time = median(values);
   measured.processes = values.size();
   measured.checked = rows > 0 && evidence.checked == rows;
+  measured.tolerance = evidence.tolerance;
+  measured.relative_error = evidence.relative_error;
   return measured;
 }
 
@@ -87,6 +90,24 @@ void fill_speedups(const std::vector<Pairing>& pairings) {
   }
 }
 
+/// Whether a control held still, from its interval of legacy / new.
+Steadiness steadiness_of(const TableLine& line) {
+  const auto fresh = line.variants.find("new");
+  if (fresh == line.variants.end() || std::isnan(fresh->second.speedup_low)) return Steadiness::unclear;
+  const double low = std::log(fresh->second.speedup_low);
+  const double high = std::log(fresh->second.speedup_high);
+  switch (call((low + high) / 2, (high - low) / 2, control_threshold)) {
+    case Call::same:
+      return Steadiness::steady;
+    case Call::slower:
+    case Call::faster:
+      return Steadiness::moved;
+    case Call::inconclusive:
+      break;
+  }
+  return Steadiness::unclear;
+}
+
 /// Sorts the rows into operators and lines, and then pairs each variant with its line's legacy.
 class Sorter {
  public:
@@ -100,11 +121,12 @@ class Sorter {
       group.variants.insert(name.variant == "legacy" ? group.variants.begin() : group.variants.end(),
                             name.variant);
     }
-    const auto [line, new_line] =
-        lines_.try_emplace(name.op + "\n" + name.shape + "\n" + name.timer, group.lines.size());
-    if (new_line) group.lines.push_back({name.shape, name.timer, {}});
-    group.lines[line->second].variants[name.variant] = measure(evidence);
-    evidence_[line->first + "\n" + name.variant] = &evidence;
+    const auto [place, new_line] = lines_.try_emplace(key_of(name), group.lines.size());
+    if (new_line) group.lines.push_back({name.shape, name.timer, {}, {}});
+    TableLine& line = group.lines[place->second];
+    line.variants[name.variant] = measure(evidence);
+    if (evidence.control) line.control = Steadiness::unclear;
+    evidence_[place->first + "\n" + name.variant] = &evidence;
   }
 
   void pair_up() {
@@ -127,9 +149,26 @@ class Sorter {
       }
     }
     for (const auto& [timer, pairings] : by_timer) fill_speedups(pairings);
+    for (OperatorTable& group : table_.operators) {
+      for (TableLine& line : group.lines) {
+        if (line.control) line.control = steadiness_of(line);
+      }
+    }
+  }
+
+  /// What the table holds of a row; null where it stands in none.
+  const Measured* find(const RowName& name) const {
+    const auto op = operators_.find(name.op);
+    const auto line = lines_.find(key_of(name));
+    if (op == operators_.end() || line == lines_.end()) return nullptr;
+    const auto& variants = table_.operators[op->second].lines[line->second].variants;
+    const auto found = variants.find(name.variant);
+    return found == variants.end() ? nullptr : &found->second;
   }
 
  private:
+  static std::string key_of(const RowName& name) { return name.op + "\n" + name.shape + "\n" + name.timer; }
+
   SpeedupTable& table_;
   std::unordered_map<std::string, const Evidence*> evidence_;
   std::unordered_map<std::string, std::size_t> operators_;
@@ -181,17 +220,42 @@ void add_header(const Side& side, SpeedupTable& table) {
   table.header.push_back(processes + (most > 1 ? "; intervals at 99 %" : "; one process gives no interval"));
 }
 
-void add_published(const Side& result, const Side& published, SpeedupTable& table) {
-  std::unordered_map<std::string_view, const Evidence*> measured;
-  for (const Evidence& evidence : result.benchmarks)
-    measured.emplace(without_suffix(evidence.name), &evidence);
+using RowsByName = std::unordered_map<std::string_view, const Evidence*>;
+
+RowsByName rows_by_name(const Side& side) {
+  RowsByName rows;
+  for (const Evidence& evidence : side.benchmarks) rows.emplace(without_suffix(evidence.name), &evidence);
+  return rows;
+}
+
+/// The published time of a row's legacy; NaN where there is none, and for legacy itself.
+double published_legacy(const RowsByName& published, const RowName& name) {
+  if (!name.complete() || name.variant == "legacy") return no_number;
+  const std::string legacy =
+      name.op + "/legacy/" + (name.shape.empty() ? "" : name.shape + "/") + "timer:" + name.timer;
+  const auto found = published.find(legacy);
+  return found != published.end() && found->second->published ? measure(*found->second).time : no_number;
+}
+
+void add_published(const Side& result, const Side& published, const Sorter& sorter, SpeedupTable& table) {
+  const RowsByName measured = rows_by_name(result);
+  const RowsByName all_published = rows_by_name(published);
   for (const Evidence& evidence : published.benchmarks) {
     const auto found = measured.find(without_suffix(evidence.name));
     if (!evidence.published || found == measured.end() || !evidence.has_number()) continue;
-    const Measured here = measure(*found->second);
     const RowName name = parse_row_name(evidence.name);
-    table.published.push_back({evidence.name, measure(evidence).time, here.time, here.trouble,
-                               device_of(published, name.op), device_of(result, name.op)});
+    const Measured* const paired = sorter.find(name);
+    const Measured here = paired != nullptr ? *paired : measure(*found->second);
+    PublishedLine line{.name = evidence.name,
+                       .published = measure(evidence).time,
+                       .measured = here.time,
+                       .trouble = here.trouble,
+                       .published_on = device_of(published, name.op),
+                       .measured_on = device_of(result, name.op)};
+    line.published_speedup = published_legacy(all_published, name) / line.published;
+    // Without the other's ratio, the speedup above says it already.
+    if (!std::isnan(line.published_speedup)) line.measured_speedup = here.speedup;
+    table.published.push_back(std::move(line));
   }
 }
 
@@ -217,7 +281,7 @@ SpeedupTable make_table(const Side& result, const std::vector<Side>& published) 
     table.notes.push_back(std::to_string(other_names) +
                           " rows are not named operator/variant/.../timer:... and stand in no table");
   }
-  for (const Side& side : published) add_published(result, side, table);
+  for (const Side& side : published) add_published(result, side, sorter, table);
   return table;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -15,10 +16,22 @@ struct Measured {
   double time = no_number;  // nanoseconds: median of the process medians
   std::string trouble;
   bool checked = false;  // every row says that its result passed
+  double tolerance = 0;  // above 0, what it passed was this relative L2 error and not the oracle's bits
+  double relative_error = no_number;  // what that error was, at most
   std::size_t processes = 0;
   double speedup = no_number;  // legacy / this variant, with its interval at 99 %
   double speedup_low = no_number;
   double speedup_high = no_number;
+};
+
+/// A control's times may differ by this much: where legacy and new run the same code, so must their times.
+inline constexpr double control_threshold = 0.03;
+
+/// What the interval of legacy / new says on a control, judged as `compare` judges a ratio.
+enum class Steadiness {
+  steady,  // all of it lies within the threshold
+  moved,   // all of it lies beyond
+  unclear  // anything else, or no interval
 };
 
 /// One shape and timer of an operator.
@@ -26,6 +39,7 @@ struct TableLine {
   std::string shape;
   std::string timer;
   std::map<std::string, Measured> variants;
+  std::optional<Steadiness> control;  // of shapes whose rows say that legacy and new run the same code
 };
 
 struct OperatorTable {
@@ -38,8 +52,10 @@ struct OperatorTable {
 struct PublishedLine {
   std::string name;
   double published = no_number;
-  double measured = no_number;  // nanoseconds
-  std::string trouble;          // why nothing was measured
+  double measured = no_number;           // nanoseconds
+  double published_speedup = no_number;  // legacy / this variant, where both are published
+  double measured_speedup = no_number;   // the same here; nothing where nothing is published
+  std::string trouble;                   // why nothing was measured
   std::string published_on;
   std::string measured_on;
 };
