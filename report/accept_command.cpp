@@ -1,6 +1,8 @@
 /// strictbench accept: turns results into a committed baseline.
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <regex>
 #include <string>
@@ -12,6 +14,7 @@
 #include "report/compare.h"
 #include "report/compare_output.h"
 #include "report/error.h"
+#include "report/neighbours.h"
 #include "report/output_file.h"
 #include "report/text.h"
 
@@ -107,6 +110,10 @@ int run(const Arguments& arguments) {
   if (replaces && !arguments.force) {
     throw UsageError(printable(file.string()) + ": exists; give another --name, or --force to replace it");
   }
+  std::vector<std::string> notes;
+  const std::vector<Neighbour> neighbours = neighbours_of(file, notes);
+  refuse_with(neighbour_objections(real, neighbours));
+  std::ranges::move(neighbour_notes(real, neighbours), std::back_inserter(notes));
   fs::create_directories(folder, error);
   if (error) throw UsageError(printable(folder.string()) + ": cannot be made: " + error.message());
   // The changes are told against the old file, which the new one is about to replace.
@@ -121,6 +128,7 @@ int run(const Arguments& arguments) {
     if (rows < real.benchmarks.size()) {
       out << real.benchmarks.size() - rows << " rows were skipped and are not in it\n";
     }
+    for (const std::string& note : notes) out << "note: " << printable(note) << "\n";
   });
   return 0;
 }
@@ -129,6 +137,10 @@ int run(const Arguments& arguments) {
 
 void add_accept_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("accept", "Turn results into a committed baseline");
+  command->footer(
+      "All files of baselines/<device>/ count together, as sessions of one baseline: bench.sh compares with\n"
+      "every one of them. So a second --name adds rows or sessions to the first, and a changed kernel is\n"
+      "accepted by replacing (--force) the file that holds its rows.");
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("results", arguments->results, "Result folders of strictbench run")
       ->required()

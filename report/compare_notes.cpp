@@ -16,6 +16,21 @@ std::string rows(std::size_t count) { return std::to_string(count) + (count == 1
 
 std::string percent(double fraction) { return fixed(100 * fraction, fraction < 0.1 ? 2 : 1) + " %"; }
 
+/// How many of the side's sessions tell something of the spread between them: those that share rows of the
+/// timer. Files of rows that no other file holds are sessions too, and tell nothing.
+std::size_t sessions_behind(const Side& side, std::string_view timer) {
+  std::set<std::uint32_t> all;
+  for (const Evidence& evidence : side.benchmarks) {
+    if (timer_of(evidence.name) != timer) continue;
+    std::set<std::uint32_t> own;
+    for (const ProcessRecord& process : evidence.processes) {
+      if (!std::isnan(process.value())) own.insert(process.session);
+    }
+    if (own.size() > 1) all.merge(own);
+  }
+  return all.size();
+}
+
 void note_sessions(const NoteFacts& facts, const Side& baseline, double threshold,
                    std::vector<std::string>& notes) {
   if (!facts.across_sessions) return;
@@ -26,9 +41,9 @@ void note_sessions(const NoteFacts& facts, const Side& baseline, double threshol
   for (const auto& [timer, spread] : facts.session_spread) {
     const std::string which = timer.empty() ? "" : " (timer " + timer + ")";
     notes.push_back("spread between sessions" + which + ": " + percent(std::sqrt(spread.variance)) +
-                    (spread.learned ? ", learned from " + std::to_string(baseline.sessions.size()) +
+                    (spread.learned ? ", learned from " + std::to_string(sessions_behind(baseline, timer)) +
                                           " sessions of the baseline"
-                                    : ", assumed: the baseline has one session"));
+                                    : ", assumed: no row of the baseline was measured in two sessions"));
   }
 }
 
