@@ -3,6 +3,7 @@ if(STRICTBENCH_TESTS)
   add_test(NAME scripts COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/scripts_test.py)
   add_test(NAME scripts_pr COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/pr_test.py)
   add_test(NAME scripts_profile COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/profile_test.py)
+  add_test(NAME scripts_sanitize COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/sanitize_test.py)
   set(same_everywhere ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/same_everywhere_test.py
                       ${CMAKE_COMMAND} ${CMAKE_CXX_COMPILER})
   add_test(NAME same_executables_everywhere COMMAND ${same_everywhere})
@@ -13,7 +14,8 @@ if(STRICTBENCH_TESTS)
   find_program(SHELLCHECK shellcheck)
   if(SHELLCHECK)
     add_test(NAME shellcheck
-      COMMAND ${SHELLCHECK} --external-sources scripts/setup.sh scripts/bench.sh scripts/pr.sh scripts/profile.sh scripts/test.sh .ci/run
+      COMMAND ${SHELLCHECK} --external-sources scripts/setup.sh scripts/bench.sh scripts/pr.sh scripts/profile.sh
+              scripts/sanitize.sh scripts/test.sh .ci/run
       WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   endif()
 endif()
