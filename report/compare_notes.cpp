@@ -7,6 +7,7 @@
 #include <set>
 
 #include "report/environment.h"
+#include "report/row_name.h"
 #include "report/text.h"
 
 namespace strictbench {
@@ -45,6 +46,20 @@ void note_sessions(const NoteFacts& facts, const Side& baseline, double threshol
                                           " sessions of the baseline"
                                     : ", assumed: no row of the baseline was measured in two sessions"));
   }
+}
+
+/// A check that became weaker: its rows are as fast as before, and no longer held to what they were held to.
+void note_claims(const Side& baseline, const Side& contender, std::vector<std::string>& notes) {
+  std::size_t weaker = 0;
+  std::string first;
+  for (const Evidence& now : contender.benchmarks) {
+    if (now.tolerance == 0) continue;
+    const Evidence* const before = counterpart(baseline, now.name);
+    if (before == nullptr || before->checked == 0 || before->tolerance >= now.tolerance) continue;
+    if (weaker++ == 0) first = now.name + (before->tolerance == 0 ? ", held to bits before" : "");
+  }
+  if (weaker == 0) return;
+  notes.push_back(rows(weaker) + " held to a wider tolerance than in the baseline; first " + first);
 }
 
 void note_left_out(const char* who, const Side& side, std::vector<std::string>& notes) {
@@ -106,6 +121,7 @@ std::vector<std::string> notes_of(const Comparison& comparison, const NoteFacts&
                                   const Side& contender) {
   std::vector<std::string> notes;
   note_control(comparison, notes);
+  note_claims(baseline, contender, notes);
   note_pairs(facts, notes);
   note_sessions(facts, baseline, comparison.threshold, notes);
   if (facts.assumed > 0) {

@@ -1,4 +1,5 @@
-/// What a row claims beside its time: bits or a tolerance, that it is a control, what was published.
+/// What a row claims beside its time: bits or a tolerance, that it is a control, what was published; and what
+/// tables and comparisons say of it.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -121,6 +122,21 @@ TEST(TableCheck, ABaselineKeepsTheClaim) {
   EXPECT_TRUE(holds(text, "bits; cublas within 2 %; odd within a tolerance not stated")) << out.str();
   EXPECT_TRUE(holds(text, "op cublas (0.314 %)")) << text;
   EXPECT_TRUE(holds(text, "control: unclear")) << text;
+}
+
+TEST(CompareClaims, AWeakerCheckIsNoted) {
+  const Json bits = row(name_of("new"), 1, checked);
+  const Json loose = row(name_of("new"), 1, within);
+  const auto notes = [](const Json& before, const Json& after) {
+    std::string all;
+    for (const std::string& note : testing::compare_rows({before}, {after}).notes) all += note + "\n";
+    return all;
+  };
+  EXPECT_TRUE(holds(notes(bits, loose), "1 row held to a wider tolerance than in the baseline; first " +
+                                            name_of("new") + ", held to bits before\n"));
+  for (const auto& [before, after] : {std::pair{bits, bits}, {loose, loose}, {loose, bits}}) {
+    EXPECT_FALSE(holds(notes(before, after), "tolerance")) << notes(before, after);
+  }
 }
 
 TEST(TableChange, StandsBesideTheSpeedupOfWholeCalls) {
