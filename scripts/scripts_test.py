@@ -135,11 +135,10 @@ class Bench(Machine):
         done = self.run_script("bench.sh")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn(f"the table of {self.RESULT}", done.stdout)
-        self.assertIn(f"\n  build/release/bin/strictbench accept {self.RESULT} --name first --filter 'timer:(graph|cold|cpu)' "
-                      "--baselines baselines\n",
-                      done.stdout)
+        self.assertIn(f"\n  build/release/bin/strictbench accept {self.RESULT} --name first "
+                      "--filter 'timer:(graph|cold|event|cpu)' --baselines baselines\n", done.stdout)
         self.assertEqual(self.calls("strictbench")[-1],
-                         f"strictbench accept {self.RESULT} --name first --filter timer:(graph|cold|cpu) "
+                         f"strictbench accept {self.RESULT} --name first --filter timer:(graph|cold|event|cpu) "
                          f"--baselines {self.RESULT}/candidate")
         self.assertEqual(self.calls("python")[-1], f"python report/pictures/speedup.py {self.RESULT}")
 
@@ -202,7 +201,8 @@ class Bench(Machine):
         self.run_script("bench.sh", "--device", "0")
         calls = self.calls("strictbench")
         self.assertEqual(calls[0], "strictbench list --format json --device 0")
-        self.assertIn("--filter timer:graph|row_fold/.*timer:wall|embedding_backward/.*timer:cold", calls[1])
+        self.assertIn("--filter timer:graph|qwen3_ffn/.*timer:event|row_fold/.*timer:wall|"
+                      "embedding_backward/.*timer:cold ", calls[1])
         self.baseline("first.json")
         self.run_script("bench.sh", "--device", "0")
         self.assertIn("strictbench run --device 0", self.calls("strictbench"))
