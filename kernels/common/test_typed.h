@@ -46,9 +46,10 @@ inline std::vector<std::uint32_t> bits(Dtype dtype, const std::vector<std::byte>
   return all;
 }
 
-/// The bits, every NaN as one and the same, since devices make different ones; but poison, unless it is among
-/// what is expected, stays what it is.
 enum class Poison { stays, is_a_nan };
+
+/// The bits, every NaN as one and the same, since devices make different ones. Poison stays what it is, so
+/// that an element that was never written shows; in bits that are expected it is a NaN as any other.
 inline std::vector<std::uint32_t> bits_any_nan(Dtype dtype, const std::vector<std::byte>& bytes,
                                                Poison poison = Poison::stays) {
   std::vector<std::uint32_t> all = bits(dtype, bytes);

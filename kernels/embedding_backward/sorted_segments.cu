@@ -51,7 +51,8 @@ void sorted_segments(const Args& args, Stream stream) {
 }
 
 void sorted_whole(const Args& args, Stream stream) {
-  grid_of(args.shape);  // throws before anything is launched
+  validate_sort(args, nullptr);
+  grid_of(args.shape);  // whatever does not fit throws before anything is launched
   sort_ids(args, stream);
   const auto elements = static_cast<std::size_t>(args.shape.vocab * args.shape.hidden);
   if (elements > 0)

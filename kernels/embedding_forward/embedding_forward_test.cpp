@@ -203,11 +203,11 @@ void expect_ends_of_table(std::int64_t vocab, std::int64_t hidden) {
   }
 }
 
-TEST(EmbeddingForwardOffsets, BothEndsOfTheQwen3Table) { expect_ends_of_table(151936, 4096); }
+TEST(EmbeddingForwardLarge, BothEndsOfTheQwen3Table) { expect_ends_of_table(151936, 4096); }
 
-TEST(EmbeddingForwardOffsets, TablesPastTwoToThe31) { expect_ends_of_table((1 << 20) + 5, 2048); }
+TEST(EmbeddingForwardLarge, TablesPastTwoToThe31) { expect_ends_of_table((1 << 20) + 5, 2048); }
 
-TEST(EmbeddingForwardOffsets, OutputsPastTwoToThe31OnAGpu) {
+TEST(EmbeddingForwardLarge, OutputsPastTwoToThe31OnAGpu) {
   const Shape shape{(1 << 20) + 2, 3, 2048};
   const auto row_bytes = static_cast<std::size_t>(shape.hidden) * sizeof(Bf16);
   const Case rows{.shape = {2, 3, shape.hidden}, .ids = {2, 1}};
