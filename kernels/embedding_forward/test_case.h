@@ -53,7 +53,7 @@ inline std::vector<std::byte> expected(const Case& c) {
   return with_type(c.dtype, [&]<class T>() {
     std::vector<T> weight(c.table_elements());
     const auto bytes = weight_bytes(c);
-    std::memcpy(weight.data(), bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(weight.data(), bytes.data(), bytes.size());
     const std::vector<T> rows = oracle(c.shape, c.ids, weight);
     return c.wide ? bytes_of(widened(rows)) : bytes_of(rows);
   });
