@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "report/error.h"
 #include "report/row_evidence.h"

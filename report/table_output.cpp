@@ -106,9 +106,9 @@ std::string control_note(const OperatorTable& group) {
       " unclear";
   if (counts[Steadiness::moved] > 0) {
     note +=
-        ". What moved a control was the machine or the measurement, not the code: a gain or loss of that "
-        "size "
-        "on this operator's other lines proves nothing until the controls hold still";
+        ". What moves a control is the machine or the measurement, unless the code is not the same after "
+        "all: until it holds still, a gain or loss of that size on the operator's other lines proves "
+        "nothing";
   }
   return note;
 }
@@ -204,8 +204,7 @@ std::string tolerance_note(const SpeedupTable& table) {
   }
   if (held.empty()) return "";
   return "check: bits, where every bit is the oracle's; within, where a relative L2 error is all that is "
-         "held to, "
-         "and no equality. The largest error of each: " +
+         "held to, and no equality. The largest error of each: " +
          held;
 }
 
