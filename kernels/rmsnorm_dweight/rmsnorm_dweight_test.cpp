@@ -174,8 +174,8 @@ TEST(RmsnormDweightProperty, EveryVariantHasTheOraclesBits) {
           host.mask = row_fold::test::wide_values<float>(draw.key(), shape.rows);
           break;
       }
-      if (!host.dy.empty() && draw.between(0, 3) == 0) {
-        auto& odd = draw.flip() ? host.dy : host.x;
+      auto& odd = draw.flip() ? host.dy : host.x;
+      if (!odd.empty() && draw.between(0, 3) == 0) {
         odd[static_cast<std::size_t>(draw.between(0, static_cast<std::int64_t>(odd.size()) - 1))] =
             rounded<T>(draw.pick({nan, inf, -inf, -0.0f, 0x1p-24f}));
       }

@@ -124,7 +124,7 @@ TYPED_TEST(RowFold, NegativeStrides) {
   EXPECT_EQ(bits(forward), bits(mirrored));
 }
 
-TEST(RowFold, LargeNumbersThatCancelLeaveExactlyOne) {
+TEST(RowFold, NumbersThatCancelLeaveExactlyOne) {
   EXPECT_EQ(expect_all_variants(rows_of(4, 1), all<float>({1e20f, 1, -1e20f, 1}))[0], 1.0f);
   EXPECT_EQ(expect_all_variants(rows_of(4, 1), all<Bf16>({1e20f, 1, -1e20f, 1}))[0], 1.0f);
   EXPECT_EQ(expect_all_variants(rows_of(4, 1), all<float>({1e20f, -1e20f, 1, 1}))[0], 2.0f);
