@@ -17,6 +17,9 @@ SHORTEST, LONGEST = 1e-12, 1e9  # seconds; beyond these a number is no measured 
 
 # What Google Benchmark appends to a name; none of it is part of the case.
 SUFFIX = re.compile(r"^(manual_time|real_time|process_time|(iterations|repeats|min_time|min_warmup_time|threads):.*)$")
+LARGEST = 256 * 1024 * 1024  # bytes; a night of 200 cases with every sample has some 10 MB
+# A string, or a word that JSON lacks and that writers of numbers write all the same.
+STRING_OR_WORD = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[-+]?\b(?:nan|inf|infinity)\b', re.IGNORECASE | re.DOTALL)
 PROCESS_FILE = re.compile(r"^(?P<operator>.+)\.(?P<process>\d+)\.json$")
 
 
@@ -139,10 +142,33 @@ def trouble(row: dict[str, Any]) -> Optional[tuple[str, str]]:
     return None
 
 
+def mended(text: str) -> str:
+    """NaN and infinity in the one spelling that Python's parser takes; strings stay as they are."""
+    def spelling(match: re.Match[str]) -> str:
+        word = match[0].lower()
+        return match[0] if word[0] == '"' else "NaN" if "nan" in word else "-Infinity" if word[0] == "-" else "Infinity"
+
+    return STRING_OR_WORD.sub(spelling, text)
+
+
+def parse(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        other = mended(text)
+        if other == text:
+            raise
+        return json.loads(other)
+
+
 def load(path: Path) -> dict[str, Any]:
     """One JSON object, or UnusableInput."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        if path.exists() and not path.is_file():
+            raise UnusableInput(f"{path}: not a file")
+        if path.stat().st_size > LARGEST:
+            raise UnusableInput(f"{path}: {path.stat().st_size:,} bytes, more than any result has")
+        document = parse(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UnusableInput(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:

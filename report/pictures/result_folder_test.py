@@ -170,6 +170,21 @@ class Refusing(unittest.TestCase):
         self.file.write_bytes(b'{"benchmarks": [{"name": "\xff"}]}')
         self.assertIn("not UTF-8 at byte 26", self.refusal())
 
+    def test_words_for_what_is_no_number(self) -> None:
+        for word in ("NaN", "nan", "-nan", "-NaN", "inf", "-inf", "Infinity", "+INF", "1e999"):
+            self.file.write_text('{"a": "say \\"inf\\" or nan", "b": [%s, 2]}' % word, encoding="utf-8")
+            document = result_folder.load(self.file)
+            with self.subTest(word):
+                self.assertEqual((document["a"], document["b"][1]), ('say "inf" or nan', 2))
+                self.assertFalse(math.isfinite(document["b"][0]))
+
+    def test_what_is_no_file_or_larger_than_any_result(self) -> None:
+        with self.assertRaisesRegex(UnusableInput, "not a file"):
+            result_folder.load(self.folder)
+        with open(self.file, "wb") as file:
+            file.truncate(result_folder.LARGEST + 1)
+        self.assertIn("more than any result has", self.refusal())
+
     def test_record_that_is_no_record(self) -> None:
         (self.folder / "run.json").write_text('{"processes": [', encoding="utf-8")
         self.assertIn("run.json: not JSON", self.refusal())

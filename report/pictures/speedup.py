@@ -27,6 +27,7 @@ from matplotlib.ticker import FixedLocator, NullLocator  # noqa: E402
 
 import result_folder  # noqa: E402
 from result_folder import Case, Measured, Results, Speedup, UnusableInput  # noqa: E402
+from words import pair_text, plain, speedup_text, time_text  # noqa: E402
 
 matplotlib.rcParams.update({
     "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": 11,
@@ -45,7 +46,6 @@ TITLE, AXIS, GAP = 0.64, 0.34, 0.12
 HEADER, FOOTER, MARGIN = 1.02, 0.62, 0.25
 PLOT_WIDTH, COLUMN_WIDTH = 5.0, 0.98
 TALLEST_PIXELS = 60_000  # a PNG's side has 16 bits to spare
-LONGEST_LABEL = 64
 
 
 @dataclass
@@ -69,37 +69,6 @@ class Panel:
 
     def height(self) -> float:
         return TITLE + self.plot_height() + AXIS + GAP
-
-
-def plain(text: str, longest: int = LONGEST_LABEL) -> str:
-    """Text as it may be drawn: no control characters, lone surrogates or line breaks, and cut to size."""
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return shown if len(shown) <= longest else shown[:longest - 1] + "…"
-
-
-def time_text(seconds: float) -> str:
-    """Three significant digits and the unit that keeps them short."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= 0.9995 * size:
-            return f"{significant(seconds / size)} {unit}"
-    return f"{significant(seconds / 1e-9)} ns"
-
-
-def significant(value: float) -> str:
-    """Three significant digits, written out, thousands grouped."""
-    if value <= 0 or not math.isfinite(value):
-        return str(value)
-    digits = 2 - math.floor(math.log10(value))
-    rounded = round(value, digits)
-    return f"{rounded:,.{max(0, 2 - math.floor(math.log10(rounded)))}f}"
-
-
-def speedup_text(value: float) -> str:
-    return f"{significant(value)}×"
-
-
-def pair_text(key: str, value: str) -> str:
-    return f"{key} {value}" if value else key
 
 
 def panels_of(results: Results) -> list[Panel]:
