@@ -22,7 +22,7 @@ import matplotlib
 matplotlib.use("Agg")
 from matplotlib.axes import Axes  # noqa: E402  (the backend is chosen first)
 from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.textpath import TextPath  # noqa: E402
+from matplotlib.textpath import text_to_path  # noqa: E402
 from matplotlib.ticker import FixedLocator, NullLocator  # noqa: E402
 
 import result_folder  # noqa: E402
@@ -97,8 +97,10 @@ def text_width(text: str, size: float, weight: str = "normal") -> float:
     """Inches that a text takes in the drawing's own font."""
     if not text:
         return 0.0
-    font = matplotlib.font_manager.FontProperties(family="DejaVu Sans", weight=weight)
-    return TextPath((0, 0), text, size=size, prop=font).get_extents().x1 / 72
+    font = matplotlib.font_manager.FontProperties(family="DejaVu Sans", weight=weight, size=size)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        return text_to_path.get_text_width_height_descent(text, font, ismath=False)[0] / 72
 
 
 def fitting(text: str, size: float, room: float) -> str:
