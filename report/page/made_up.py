@@ -143,7 +143,8 @@ def write_last(root: Path, cases: int, nights: int, processes: int, seed: int = 
         (folder / f"{operator}.{process}.json").write_text(json.dumps(document), encoding="utf-8")
     record = {"format": 1, "status": "complete", "command": ["strictbench", "run"], "started_utc": said["date"],
               "commit": said["git_commit"], "dirty": False, "device": "cuda", "gpu_name": GPU, "notes": [],
-              "processes": [{"operator": operator, "process": process, "status": "ok"} for operator, process in files]}
+              "processes": [{"operator": operator, "process": process, "file": f"{operator}.{process}.json", "status": "ok"}
+                            for operator, process in files]}
     (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
     for name, made in (("compare", comparison(names, accepted, measured)), ("table", speedup_table(measured)),
                        ("kernels", kernels())):
