@@ -88,7 +88,7 @@ class Machine(unittest.TestCase):
         self.stub(self.path / "ctest", CTEST)
         self.stub(self.path / "dpkg-query", "\n".join(f"echo {library} installed" for library in LIBRARIES))
         self.stub(self.path / "id", "echo ${USER_ID:-0}")
-        for name in ("g++", "ninja", "git", "apt-get"):
+        for name in ("g++", "ninja", "git", "apt-get", "chromium"):
             self.stub(self.path / name, "")
         self.stub(self.tree / "build/release/bin/strictbench", STRICTBENCH)
         self.stub(self.tree / ".venv/bin/python", "")
@@ -371,6 +371,26 @@ class Tests(Machine):
         done = self.run_script("test.sh", "--slow")
         self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1))
         self.assertIn("--slow", done.stderr)
+
+    def test_a_browser_is_installed_where_it_is_one_package(self) -> None:
+        self.lack("chromium")
+        system = self.base / "os-release"
+        for name, installs in (("debian", 1), ("ubuntu", 0)):
+            system.write_text(f"NAME=X\nID={name}\n", encoding="utf-8")
+            for further, expected in (((), installs), (("--without-pictures",), 0)):
+                done = self.run_script("test.sh", "--fast", *further, OS_RELEASE=system, JUNIT=self.JUNIT.format(1, 0, 0))
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                calls = [call for call in self.calls("apt-get") if call.endswith(" install chromium")]
+                self.assertEqual(len(calls), expected, (name, further))
+
+    def test_a_browser_that_cannot_be_installed_is_no_failure(self) -> None:
+        self.lack("chromium")
+        system = self.base / "os-release"
+        system.write_text("ID=debian\n", encoding="utf-8")
+        self.stub(self.path / "apt-get", "echo E: no network; exit 100")
+        done = self.run_script("test.sh", "--fast", OS_RELEASE=system, JUNIT=self.JUNIT.format(1, 0, 0))
+        self.assertEqual((done.returncode, self.last_line(done)), (0, "1 passed, 0 failed"))
+        self.assertIn("setup: no browser", done.stdout)
 
     def test_pictures_can_be_left_out(self) -> None:
         shutil.rmtree(self.tree / ".venv")

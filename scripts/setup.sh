@@ -61,20 +61,28 @@ apt_install() {
   "${as_root[@]}" apt-get --option DPkg::Lock::Timeout=300 --yes --no-install-recommends install "$@"
 }
 
+# What makes a command root's: nothing for root itself, else sudo. Fails where neither works.
+become_root() {
+  if [[ $(id -u) == 0 ]]; then
+    echo ''
+  elif has sudo && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then
+    echo sudo
+  else
+    return 1
+  fi
+}
+
 # Installs what is missing. Fails, naming the packages, where tools stay missing; libraries may still be fetched.
 install_packages() {
-  local tools=() wanted=() why=''
+  local tools=() wanted=() why='' as_root
   mapfile -t tools < <(missing_tools | tr ' ' '\n')
   wanted=("${tools[@]}")
   if has apt-get && has dpkg-query; then
     mapfile -t -O "${#wanted[@]}" wanted < <(missing_libraries)
     ((${#wanted[@]} > 0)) || return 0
-    if [[ $(id -u) == 0 ]]; then
-      step "install ${wanted[*]}" packages apt_install '' "${wanted[@]}" && return 0
-      why='apt-get failed'
-    elif has sudo && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then
-      step "install ${wanted[*]}" packages apt_install "sudo" "${wanted[@]}" && return 0
-      why='sudo apt-get failed'
+    if as_root=$(become_root); then
+      step "install ${wanted[*]}" packages apt_install "$as_root" "${wanted[@]}" && return 0
+      why="${as_root:+$as_root }apt-get failed"
     else
       why='neither root nor sudo without a password'
     fi
@@ -88,6 +96,20 @@ install_packages() {
     echo "setup: cannot go on without: ${tools[*]}" >&2
     return 2
   fi
+}
+
+# A browser for the tests of the report page, where it is one package (Ubuntu's is a snap). Without it they are skipped.
+install_browser() {
+  local browser as_root
+  for browser in chromium chromium-browser google-chrome google-chrome-stable; do
+    if has "$browser"; then
+      return 0
+    fi
+  done
+  if grep -qsx 'ID=debian' "${OS_RELEASE:-/etc/os-release}" && has apt-get && as_root=$(become_root); then
+    step "install chromium" browser apt_install "$as_root" chromium && return 0
+  fi
+  echo "setup: no browser, so ctest skips the tests that look at the report page with one"
 }
 
 fill_python_environment() {

@@ -11,7 +11,8 @@ Sets the machine up (packages, Python environment), then configures, builds and 
   the development preset  debug, warnings as errors, address and undefined-behaviour sanitizers, CPU only
 
   --fast              leave the development preset out
-  --without-pictures  make no Python environment; ctest skips what needs matplotlib
+  --without-pictures  make no Python environment and install no browser (Debian: chromium, 120 MB); ctest skips
+                      what needs matplotlib, ruptures or a browser
 
 The last line counts the tests of all presets. Exit code 0: everything passed.
 END
@@ -52,7 +53,10 @@ run_tests() {
 }
 
 install_packages
-[[ $pictures == no ]] || make_python_environment
+if [[ $pictures == yes ]]; then
+  make_python_environment
+  install_browser
+fi
 configure_and_build release
 run_tests release
 if [[ $fast == no ]]; then
