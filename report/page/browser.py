@@ -27,19 +27,18 @@ class Browser:
     """One browser with one page. Leaves nothing behind: its profile is a temporary folder."""
 
     def __init__(self, program: str) -> None:
-        self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True) if os.sys.version_info >= (3, 10) \
-            else tempfile.TemporaryDirectory()
+        self.profile = tempfile.mkdtemp()
         to_browser, self.to = os.pipe()
         self.from_, from_browser = os.pipe()
         flags = ["--headless", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--disable-dev-shm-usage",
-                 "--disable-background-networking", f"--user-data-dir={self.profile.name}", "--remote-debugging-pipe"]
+                 "--disable-background-networking", f"--user-data-dir={self.profile}", "--remote-debugging-pipe"]
         if os.geteuid() == 0:
             flags.append("--no-sandbox")  # root has none
         # A shell puts the pipes where the browser looks for them, then becomes the browser.
         script = f'exec "$0" "$@" 3<&{to_browser} 4>&{from_browser}'
-        self.process = subprocess.Popen(["bash", "-c", script, program, *flags, "about:blank"], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                        pass_fds=(to_browser, from_browser))
+        command = ["bash", "-c", script, program, *flags, "about:blank"]
+        self.process = subprocess.Popen(command, pass_fds=(to_browser, from_browser), stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_browser)
         os.close(from_browser)
         self.buffer, self.last, self.events = b"", 0, []
@@ -58,7 +57,7 @@ class Browser:
             self.process.wait()
         os.close(self.to)
         os.close(self.from_)
-        self.profile.cleanup()
+        shutil.rmtree(self.profile, ignore_errors=True)  # its helpers may still be writing their last
 
     def message(self) -> dict[str, Any]:
         """The next message of the browser."""
@@ -87,7 +86,8 @@ class Browser:
 
     def open(self, page: Path, width: int, dark: bool, scripts: bool) -> None:
         """Opens a page; `events` then holds what happened while it loaded."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1,
+                  mobile=width < 600)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme",
                                                            "value": "dark" if dark else "light"}])
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
@@ -108,7 +108,7 @@ class Browser:
 
     def picture(self, file: Path) -> None:
         """The whole page."""
+        height = self.value("document.documentElement.scrollHeight")
         answer = self.call("Page.captureScreenshot", captureBeyondViewport=True, clip={
-            "x": 0, "y": 0, "width": self.value("innerWidth"), "height": self.value("document.documentElement.scrollHeight"),
-            "scale": 1})
+            "x": 0, "y": 0, "width": self.value("innerWidth"), "height": height, "scale": 1})
         file.write_bytes(base64.b64decode(answer["data"]))

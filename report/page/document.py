@@ -14,6 +14,10 @@ HERE = Path(__file__).resolve().parent
 NAMES = {"findings": "Not the same", "rows": "All rows", "ratios": "Ratios", "samples": "Samples",
          "speedups": "Speedups", "kernels": "Kernels", "floors": "Floor", "history": "History", "machines": "Machine"}
 
+FOOTER = ("Made from result files alone by report/page/report.py. A verdict is on the interval of a ratio: slower and "
+          "faster lie wholly beyond the threshold, same wholly within it, and inconclusive is everything else: the data "
+          "cannot tell.")
+
 
 def policy(script: str) -> str:
     """A browser runs this one script and fetches nothing, even if an escape were forgotten somewhere."""
@@ -33,8 +37,6 @@ def page(report: Report) -> str:
               el("link", rel="icon", href="data:,"), el("title", f"StrictBench: {report.title}"),
               el("style", Markup(style)))
     nav = el("nav", *(el("a", name, href=f"#{id_}") for id_, name in NAMES.items()), aria_label="Sections")
-    footer = el("footer", el("p", "Made from result files alone by report/page/report.py. A verdict is on the interval of a "
-                                  "ratio: slower and faster lie wholly beyond the threshold, same wholly within it, and "
-                                  "inconclusive is everything else: the data cannot tell."))
+    footer = el("footer", el("p", FOOTER))
     body = el("body", top(report), nav, el("main", sections), footer, el("script", Markup(script)))
     return join(Markup("<!doctype html>\n"), el("html", head, body, lang="en"), "\n")

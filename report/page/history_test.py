@@ -74,7 +74,8 @@ class Nights(unittest.TestCase):
 
     def night(self, day: int, name: str = "", **more: str) -> Path:
         folder = self.folder / (name or f"night-{day}")
-        made_up.write_summary(folder / "summary.json", {**made_up.context(day), **more}, {"a/new": [1000.0 + day, 5000.0, 1.0]})
+        made_up.write_summary(folder / "summary.json", {**made_up.context(day), **more},
+                              {"a/new": [1000.0 + day, 5000.0, 1.0]})
         return folder
 
     def test_in_order_of_their_dates(self) -> None:
@@ -95,7 +96,8 @@ class Nights(unittest.TestCase):
 
     def test_wrong_failed_and_suspect_rows_are_no_times(self) -> None:
         rows = [{"name": "a/wrong", "real_time": 5.0, "process": 0},
-                {"name": "a/wrong", "real_time": 0, "process": 1, "error_occurred": True, "error_message": "check failed: x"},
+                {"name": "a/wrong", "real_time": 0, "process": 1, "error_occurred": True,
+                 "error_message": "check failed: x"},
                 {"name": "a/hot", "real_time": 5.0, "suspect": 1}, {"name": "a/nan", "real_time": math.nan},
                 {"name": "a/new", "real_time": 7.0}]
         file = self.folder / "x.json"

@@ -98,7 +98,8 @@ def row(name: str, index: int, time: float, more: dict[str, Any]) -> dict[str, A
 
 
 # What the last night did to some of its rows: by what its times are multiplied, and how far processes scatter.
-EVENTS = {3: (1.034, 0.0012), 9: (1.6, 0.002), 14: (0.72, 0.001), 17: (1.012, 0.0009), 6: (1.004, 0.012), 21: (0.99, 0.03)}
+EVENTS = {3: (1.034, 0.0012), 9: (1.6, 0.002), 14: (0.72, 0.001), 17: (1.012, 0.0009), 6: (1.004, 0.012),
+          21: (0.99, 0.03)}
 WRONG, FAILED, MISSING, SKIPPED = 25, 29, 11, 19
 NEW = "row_fold/tuned/rows:4096/cols:4096/dtype:fp32/timer:graph"
 
@@ -143,8 +144,8 @@ def write_last(root: Path, cases: int, nights: int, processes: int, seed: int = 
         (folder / f"{operator}.{process}.json").write_text(json.dumps(document), encoding="utf-8")
     record = {"format": 1, "status": "complete", "command": ["strictbench", "run"], "started_utc": said["date"],
               "commit": said["git_commit"], "dirty": False, "device": "cuda", "gpu_name": GPU, "notes": [],
-              "processes": [{"operator": operator, "process": process, "file": f"{operator}.{process}.json", "status": "ok"}
-                            for operator, process in files]}
+              "processes": [{"operator": operator, "process": process, "file": f"{operator}.{process}.json",
+                             "status": "ok"} for operator, process in files]}
     (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
     for name, made in (("compare", comparison(names, accepted, measured)), ("table", speedup_table(measured)),
                        ("kernels", kernels())):
@@ -168,8 +169,9 @@ def comparison(names: list[str], accepted: dict[str, list[float]], measured: dic
             told[side] = {"median": statistics.median(values) if values else None, "processes": len(values),
                           "samples": 20 * len(values)}
         special = {WRONG: ("wrong", "check failed: 3 of 622,329,856 elements differ from oracle ascending"),
-                   FAILED: ("failed", "process 2: CUDA error: out of memory"), MISSING: ("missing", "in the baseline alone"),
-                   SKIPPED: ("skipped", "needs 3.7 GB, 2.1 GB are free"), len(names): ("new", "no baseline row")}
+                   FAILED: ("failed", "process 2: CUDA error: out of memory"),
+                   MISSING: ("missing", "in the baseline alone"), len(names): ("new", "no baseline row"),
+                   SKIPPED: ("skipped", "needs 3.7 GB, 2.1 GB are free")}
         if index in special:
             told["verdict"], told["reason"] = special[index]
         elif old and new:
@@ -179,8 +181,8 @@ def comparison(names: list[str], accepted: dict[str, list[float]], measured: dic
             told.update(verdict=verdict_of(low, high, 0.01), ratio=ratio, ratio_low=low, ratio_high=high,
                         smallest_visible=1.01 * math.exp(spread) - 1)
             if told["verdict"] == "inconclusive":
-                told["reason"] = (f"could be {100 * (low - 1):+.2f} % to {100 * (high - 1):+.2f} %; a slowdown shows from "
-                                  f"{100 * told['smallest_visible']:+.2f} % on")
+                told["reason"] = (f"could be {100 * (low - 1):+.2f} % to {100 * (high - 1):+.2f} %; a slowdown shows "
+                                  f"from {100 * told['smallest_visible']:+.2f} % on")
         rows.append(told)
     bad = any(told["verdict"] in ("slower", "missing", "failed", "wrong") for told in rows)
     return {"verdict": "regressed" if bad else "pass", "exit_code": int(bad), "threshold": 0.01, "alpha": 0.01,
@@ -197,8 +199,8 @@ def speedup_table(measured: dict[str, list[float]]) -> dict[str, Any]:
             variants: dict[str, Any] = {}
             for variant in ("legacy", "new"):
                 values = measured.get(f"{operator}/{variant}/{shape}/timer:{timer}")
-                variants[variant] = {"time_ns": statistics.median(values) if values else None,
-                                     "trouble": "" if values else "wrong: check failed: 3 of 622,329,856 elements differ"}
+                trouble = "" if values else "wrong: check failed: 3 of 622,329,856 elements differ"
+                variants[variant] = {"time_ns": statistics.median(values) if values else None, "trouble": trouble}
             old, new = (variants[variant]["time_ns"] for variant in ("legacy", "new"))
             speedup = old / new if old and new else None
             variants["new"].update(speedup=speedup, speedup_low=speedup and speedup * 0.995,

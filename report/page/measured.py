@@ -59,7 +59,8 @@ def operator_table(operator: OperatorTable) -> Markup:
             shape = join(*(join(Markup("<wbr>") if i else None, part + ("/" if i < line.shape.count("/") else ""))
                            for i, part in enumerate(line.shape.split("/"))))
             legacy_cell = cell("not measured", "absent") if legacy is None else \
-                cell(legacy.trouble, "trouble") if legacy.trouble else cell(nanoseconds(legacy.time), "number", legacy.time)
+                cell(legacy.trouble, "trouble") if legacy.trouble else \
+                cell(nanoseconds(legacy.time), "number", legacy.time)
             rows.append(el("tr", el("th", shape, scope="row", class_="shape-cell"), cell(line.timer), legacy_cell,
                            cell(variant) if len(others) > 1 else None,
                            speedup_cells(line.variants.get(variant), max(found, default=1.0)), check_cell(line)))
@@ -72,11 +73,14 @@ def operator_table(operator: OperatorTable) -> Markup:
 def published_table(lines: list[Published]) -> Optional[Markup]:
     if not lines:
         return None
-    rows = [el("tr", el("th", row_name(line.name), scope="row"), cell(nanoseconds(line.published), "number", line.published),
-               cell(nanoseconds(line.measured), "number", line.measured),
-               cell(f"{line.measured / line.published:.3f}" if line.published and line.measured else NONE, "number",
-                    line.measured / line.published if line.published and line.measured else None),
-               cell(line.published_on), cell(line.measured_on)) for line in lines]
+    rows = []
+    for line in lines:
+        ratio = line.measured / line.published if line.published and line.measured else None
+        rows.append(el("tr", el("th", row_name(line.name), scope="row"),
+                       cell(nanoseconds(line.published), "number", line.published),
+                       cell(nanoseconds(line.measured), "number", line.measured),
+                       cell(NONE if ratio is None else f"{ratio:.3f}", "number", ratio),
+                       cell(line.published_on), cell(line.measured_on)))
     heads = [("row", ""), ("published", "number"), ("measured", "number"), ("measured / published", "number"),
              ("published on", ""), ("measured on", "")]
     return join(el("h3", "Beside the published figures"), table("Published figures and what was measured here", heads,
@@ -91,17 +95,16 @@ def speedups(report: Report) -> Markup:
     notes = el("ul", *(el("li", note) for note in found.notes), class_="notes") if found.notes else None
     return section("speedups", "Speedup over legacy", *(parts or [absent("The table has no rows.")]),
                    published_table(found.published), notes,
-                   lead="legacy time / variant time, both from the same processes, with its 99 % interval. “bits” is the "
-                        "oracle's result to the last bit; anything else says what it was held to.")
+                   lead="legacy time / variant time, both from the same processes, with its 99 % interval. “bits” is "
+                        "the oracle's result to the last bit; anything else says what it was held to.")
 
 
 def kernel_cells(figures: Optional[KernelFigures], most: float, side: str) -> list[Markup]:
     if figures is None:
         return [cell("not launched", "absent", colspan=3)]
-    share = (figures.total or 0.0) / most
+    bar = svg.bar((figures.total or 0.0) / most, f"{side}: {percent_text(figures.share)} of the time", f"bar {side}")
     return [cell(f"{figures.launches:,}", "number", figures.launches),
-            cell(nanoseconds(figures.total), "number", figures.total),
-            cell(svg.bar(share, f"{side}: {percent_text(figures.share)} of the time", f"bar {side}"), "bar-cell", figures.total)]
+            cell(nanoseconds(figures.total), "number", figures.total), cell(bar, "bar-cell", figures.total)]
 
 
 def kernel_row(kernel: Kernel, most: float) -> Markup:
@@ -155,7 +158,8 @@ def floors(report: Report) -> Markup:
     heads = [("row", ""), ("time", "number"), ("floor", "number"), ("share", "number"), ("0 to 100 %", "")]
     return section("floors", title, table("Share of floor, the furthest from it first", heads,
                                           [row for _, row in sorted(rows, key=lambda pair: pair[0])], "floors", True),
-                   lead="The least time the hardware allows, divided by the time measured: 100 % cannot be improved on.")
+                   lead="The least time the hardware allows, divided by the time measured: 100 % cannot be improved "
+                        "on.")
 
 
 def fact_text(side: Optional[Side], key: str) -> str:

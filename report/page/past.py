@@ -8,7 +8,7 @@ from typing import Optional
 import svg
 from history import FEWEST_NIGHTS, FEWEST_TO_LOOK, SMALLEST_STEP, Change, History, Night, Series
 from markup import NONE, Markup, cell, change_text, counted, el, percent_text, row_name, table, time_text
-from sections import Report, absent, section
+from sections import MARKS, Report, absent, section
 
 MOST_CHANGES = 100
 MOST_UNREADABLE = 5
@@ -44,9 +44,9 @@ def changes_table(history: History) -> Optional[Markup]:
     for change, series in found[:MOST_CHANGES]:
         ratio = change.after / change.before
         kind = "slower" if ratio > 1 else "faster"
+        step = el("b", f"{MARKS[kind]} {change_text(ratio)}")
         rows.append(el("tr", cell(day(history.nights[change.index]), "date", change.index),
-                       el("th", row_name(series.name), scope="row"),
-                       cell(el("b", f"{'▲' if ratio > 1 else '▼'} {change_text(ratio)}"), f"number step {kind}", ratio),
+                       el("th", row_name(series.name), scope="row"), cell(step, f"number step {kind}", ratio),
                        cell(f"{time_text(change.before)} → {time_text(change.after)}", "number", change.after),
                        cell(commits(history, series, change), "commits"), cell(other_machine(history, series, change))))
     heads = [("from", ""), ("row", ""), ("step", "number"), ("level", "number"), ("commits", ""), ("", "")]
@@ -85,10 +85,10 @@ def drawing(history: History, series: Series) -> Markup:
     told += [f"{change_text(change.after / change.before)} from {day(history.nights[change.index])}"
              for change in series.changes[-3:]]
     stale = f"not since {day(history.nights[last])}" if last + 1 < len(series.values) else ""
+    shown = ", ".join(filter(None, (stale, *told[1:]))) or scatter(series)
     return el("figure", el("figcaption", row_name(series.name)),
               svg.sparkline(series.values, levels(series), series.accepted, f"{series.name}: {', '.join(told)}"),
-              el("p", el("b", time_text(series.values[last])), " ", el("span", ", ".join(filter(None, (stale, *told[1:])))
-                                                                      or scatter(series)), class_="now"),
+              el("p", el("b", time_text(series.values[last])), " ", el("span", shown), class_="now"),
               class_="history" + (" changed" if series.changes else ""))
 
 
@@ -111,14 +111,16 @@ def past(report: Report) -> Markup:
     history, title = report.history, "History"
     if len(history.nights) < 2:
         return section("history", title, absent(
-            f"{counted(len(history.nights), 'night')} of this device was found; a history takes two. Results beside this "
-            "one are found by themselves, others are named with --history."), missing(history))
+            f"{counted(len(history.nights), 'night')} of this device was found; a history takes two. Results beside "
+            "this one are found by themselves, others are named with --history."), missing(history))
     first, last = day(history.nights[0]), day(history.nights[-1])
     steady = [series for series in history.series if not series.changes]
     accepted = f" Squares: {counted(len(history.accepted), 'accepted baseline')}." if history.accepted else ""
     lead = (f"{counted(len(history.nights), 'night')} from {first} to {last}, evenly spaced, each drawing with its own "
-            f"log scale. Thin: each night. Thick: the level. A change is a step of {percent_text(SMALLEST_STEP)} or more that lasts "
-            f"{FEWEST_NIGHTS} nights or longer, looked for in cases of {FEWEST_TO_LOOK} nights and more.{accepted}")
+            f"log scale. Thin: each night. Thick: the level. A change is a step of {percent_text(SMALLEST_STEP)} or more "
+            f"that lasts {FEWEST_NIGHTS} nights or longer, looked for in cases of {FEWEST_TO_LOOK} nights and more."
+            f"{accepted}")
+    drawings = [drawing(history, series) for series in (*history.changed(), *steady)]
     return section("history", title, *missing(history),
                    changes_table(history) or el("p", "No case changed its level.", class_="absent"),
-                   el("div", [drawing(history, series) for series in (*history.changed(), *steady)], class_="sparks"), lead=lead)
+                   el("div", drawings, class_="sparks"), lead=lead)

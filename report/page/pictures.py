@@ -39,8 +39,9 @@ def headline(report: Report) -> str:
     """What a picture on its own must still say."""
     commits = [commit[:12] for commit in report.result.said("git_commit")]
     dates = sorted(date[:16].replace("T", " ") for date in report.result.said("date"))
-    return plain("  ·  ".join([report.result.device() or "device not recorded", dates[0] if dates else "date not recorded",
-                               f"commit {', '.join(commits[:2])}" if commits else "commit not recorded"]), 110)
+    commit = f"commit {', '.join(commits[:2])}" if commits else "commit not recorded"
+    return plain("  ·  ".join([report.result.device() or "device not recorded",
+                               dates[0] if dates else "date not recorded", commit]), 110)
 
 
 def clear(axes: Axes) -> None:
@@ -54,10 +55,11 @@ def draw_ratio(axes: Axes, line: int, row: ComparedRow, scale: RatioScale) -> No
     """One row of the plot; the axis counts in shares of its width."""
     shade = colour(row.verdict)
     outside = axes.get_yaxis_transform()
-    axes.text(-0.02, line, plain(row.name, LONGEST_NAME), transform=outside, ha="right", va="center", fontsize=9, color=INK)
-    axes.text(1.02 + VALUE / PLOT, line, change_text(row.ratio), transform=outside, ha="right", va="center", fontsize=9,
-              color=shade, fontweight="bold" if row.verdict in REGRESSED else "normal")
-    axes.text(1.035, line, MARKS[row.verdict], transform=outside, ha="center", va="center", fontsize=9, color=shade)
+    style = {"transform": outside, "va": "center", "fontsize": 9, "color": shade}
+    axes.text(-0.02, line, plain(row.name, LONGEST_NAME), ha="right", **{**style, "color": INK})
+    axes.text(1.02 + VALUE / PLOT, line, change_text(row.ratio), ha="right", **style,
+              fontweight="bold" if row.verdict in REGRESSED else "normal")
+    axes.text(1.035, line, MARKS[row.verdict], ha="center", **style)
     if row.visible is not None and not scale.beyond(1 + row.visible):
         axes.plot([scale.share(1 + row.visible)] * 2, [line - 0.3, line + 0.3], color=INK, alpha=0.5, linewidth=1)
     if row.low is not None and row.high is not None:

@@ -223,8 +223,8 @@ def table_line(node: Node) -> Line:
 def read_table(path: Path) -> Table:
     """`strictbench table --format json`."""
     root = Node(load(path), path)
-    operators = [OperatorTable(node.text("op"), node.texts("variants"), [table_line(line) for line in node.items("lines")])
-                 for node in root.needed("operators")]
+    operators = [OperatorTable(node.text("op"), node.texts("variants"),
+                               [table_line(line) for line in node.items("lines")]) for node in root.needed("operators")]
     published = [Published(node.text("name"), node.positive("published_ns"), node.positive("measured_ns"),
                            node.text("published_on"), node.text("measured_on")) for node in root.items("published")]
     return Table(root.texts("header"), root.texts("notes"), operators, published)

@@ -13,8 +13,9 @@ import read
 import sides
 from read import UnusableInput
 
-ROW = {"name": "a/new", "verdict": "same", "ratio": 1.0, "ratio_low": 0.99, "ratio_high": 1.01, "smallest_visible": 0.02,
-       "baseline": {"median": 1.0, "processes": 5, "samples": 100}, "contender": {"median": 2.0}, "unit": "ns"}
+ROW = {"name": "a/new", "verdict": "same", "ratio": 1.0, "ratio_low": 0.99, "ratio_high": 1.01,
+       "smallest_visible": 0.02, "baseline": {"median": 1.0, "processes": 5, "samples": 100},
+       "contender": {"median": 2.0}, "unit": "ns"}
 COMPARISON = {"verdict": "pass", "threshold": 0.01, "alpha": 0.01, "notes": [], "rows": [ROW]}
 
 
@@ -67,8 +68,9 @@ class Comparisons(Files):
         for content, reason in (
                 ("", "not JSON"), ('{"verdict": "pass", "rows": [', "not JSON"), ("[1]", "not a JSON object"),
                 ({}, "is no comparison"), ({**COMPARISON, "verdict": "<b>"}, "is no comparison"),
-                ({**COMPARISON, "threshold": None}, "no threshold"), ({**COMPARISON, "rows": None}, "no list named rows"),
-                ({**COMPARISON, "rows": {}}, "rows is not a list"), ({**COMPARISON, "rows": [1]}, "rows[0] is not an object"),
+                ({**COMPARISON, "threshold": None}, "no threshold"),
+                ({**COMPARISON, "rows": None}, "no list named rows"), ({**COMPARISON, "rows": {}}, "rows is not a list"),
+                ({**COMPARISON, "rows": [1]}, "rows[0] is not an object"),
                 ({**COMPARISON, "rows": [{**ROW, "verdict": "great"}]}, "rows[0].verdict is no verdict: 'great'"),
                 ({**COMPARISON, "rows": [{**ROW, "name": ""}]}, "rows[0] has no name"),
                 ({**COMPARISON, "rows": [ROW, {**ROW, "ratio": "1"}]}, "rows[1].ratio is not a number"),
@@ -86,8 +88,8 @@ class Comparisons(Files):
 
 class Tables(Files):
     def test_nulls_and_trouble(self) -> None:
-        table = read.read_table(self.written(made_up.speedup_table({"row_fold/legacy/rows:1/cols:128/dtype:fp32/timer:graph":
-                                                                    [40.0, 44.0]})))
+        name = "row_fold/legacy/rows:1/cols:128/dtype:fp32/timer:graph"
+        table = read.read_table(self.written(made_up.speedup_table({name: [40.0, 44.0]})))
         line = table.operators[0].lines[0]
         self.assertEqual(line.variants["legacy"].time, 42.0)
         self.assertIsNone(line.variants["new"].time)
@@ -100,7 +102,8 @@ class Tables(Files):
         self.assertEqual(table.operators[0].lines[0].variants["new"], read.Timed(None, None, None, None, "wrong"))
 
     def test_refused(self) -> None:
-        for content, reason in (({}, "no list named operators"), ({"operators": [{"lines": [{}]}]}, "variants is not an object"),
+        for content, reason in (({}, "no list named operators"),
+                                ({"operators": [{"lines": [{}]}]}, "variants is not an object"),
                                 ({"operators": [{"lines": [{"variants": {"x\n": 1}}]}]}, "is not an object")):
             self.assertIn(reason, self.refusal(read.read_table, content))
 
@@ -141,7 +144,8 @@ class Sides(Files):
     def test_cases_that_a_run_lost(self) -> None:
         made_up.write_summary(self.folder / "summary.json", made_up.context(0), {"a/new": [1000.0]})
         (self.folder / "run.json").write_text(json.dumps({"status": "interrupted", "processes": [
-            3, {"problems": [{"case": "a/lost", "state": "failed", "reason": "crashed"}, {"case": "a/x", "state": "?"}]}]}))
+            3, {"problems": [{"case": "a/lost", "state": "failed", "reason": "crashed"},
+                             {"case": "a/x", "state": "?"}]}]}))
         side = sides.read_side([self.folder])
         self.assertEqual((side.rows["a/lost"].trouble, "a/x" in side.rows), ({"failed": "crashed"}, False))
 

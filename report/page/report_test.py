@@ -28,10 +28,9 @@ from markup import el
 STRICTBENCH = next((argument for argument in sys.argv[1:] if not argument.startswith("-")), None)
 HOSTILE = ["<script>alert(1)</script>", "\"' onload='x", "</title><b>", "&lt;b&gt;", "a\x00b\x1b[31m\u202e", "\ud800",
            "../../etc/passwd", "javascript:alert(1)", "x" * 5000, "$\\frac{1}{0}$", "]]>", "<!--", "漢字"]
-OURS = {"html", "head", "meta", "link", "title", "style", "script", "body", "header", "nav", "main", "section", "footer",
-        "article", "figure", "figcaption", "div", "p", "h1", "h2", "h3", "ul", "li", "dl", "dt", "dd", "table", "caption",
-        "thead", "tbody", "tr", "th", "td", "span", "b", "small", "a", "code", "wbr", "svg", "path", "rect", "line",
-        "circle", "text"}
+OURS = set("html head meta link title style script body header nav main section footer article figure figcaption div p "
+           "h1 h2 h3 ul li dl dt dd table caption thead tbody tr th td span b small a code wbr svg path rect line circle "
+           "text".split())
 
 
 class Reader(html.parser.HTMLParser):
@@ -139,10 +138,11 @@ class Page(unittest.TestCase):
                 document.update(notes=[text], metric=text)
 
             self.change("compare", rows)
-            self.change("table", lambda document: document.update(notes=[text], published=[{"name": text, "published_on": text}],
-                        operators=[{"op": text, "variants": ["legacy", text], "lines": [
-                            {"shape": text, "timer": text, "check": text, "control": text, "variants": {
-                                "legacy": {"time_ns": 1.0}, text: {"time_ns": None, "trouble": text}}}]}]))
+            line = {"shape": text, "timer": text, "check": text, "control": text,
+                    "variants": {"legacy": {"time_ns": 1.0}, text: {"time_ns": None, "trouble": text}}}
+            self.change("table", lambda document: document.update(
+                notes=[text], published=[{"name": text, "published_on": text}],
+                operators=[{"op": text, "variants": ["legacy", text], "lines": [line]}]))
             self.change("kernels", lambda document: document.update(before=text, after=text, rows=[{"name": text}]))
             file = self.result / "row_fold.0.json"
             document = json.loads(file.read_text(encoding="utf-8"))
@@ -178,9 +178,11 @@ class Page(unittest.TestCase):
 
     def test_passed_and_undecided(self) -> None:
         self.make(nights=2)
-        for verdict, row, words in (("pass", "same", "✓ Passed all 1 row"), ("undecided", "inconclusive", "? Undecided all 1 row")):
+        for verdict, row, words in (("pass", "same", "✓ Passed all 2 rows"),
+                                    ("undecided", "inconclusive", "? Undecided all 2 rows")):
             self.change("compare", lambda document: document.update(verdict=verdict, rows=[
-                {"name": "a/b", "verdict": row, "ratio": 1.0, "ratio_low": 1e-9, "ratio_high": 1e9, "smallest_visible": 1e12}]))
+                {"name": f"a/{n}", "verdict": row, "ratio": 1.0, "ratio_low": 1e-9, "ratio_high": 1e9,
+                 "smallest_visible": 1e12} for n in (1, 2)]))
             self.assertIn(words, " ".join("".join(self.read().texts).split()))
 
     def test_numbers_at_the_edge_still_draw(self) -> None:
@@ -249,8 +251,9 @@ class Page(unittest.TestCase):
         for name in ("compare", "table"):
             (self.result / f"{name}.json").unlink()
         compare = self.result / "compare.json"
-        done = subprocess.run([STRICTBENCH, "compare", "--baseline", self.root / "baselines/h200/main.json", "--contender",
-                               self.result, "--format", "json", "--output", compare], capture_output=True, text=True)
+        baseline = self.root / "baselines/h200/main.json"
+        done = subprocess.run([STRICTBENCH, "compare", "--baseline", baseline, "--contender", self.result,
+                               "--format", "json", "--output", compare], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (1, ""))
         page = self.read()
         for verdict in ("wrong", "failed", "missing", "slower", "new", "same"):
@@ -275,11 +278,13 @@ class Texts(unittest.TestCase):
 
     def test_changes(self) -> None:
         for ratio, words in ((None, "–"), (1.0, "0.00 %"), (0.99999, "0.00 %"), (1.0331, "+3.31 %"), (0.72, "−28.0 %"),
-                             (1.6, "+60.0 %"), (2.0, "× 2.00"), (252965.4, "× 253,000"), (5e-7, "−100 %"), (1e300, "× 1.0e+300")):
+                             (1.6, "+60.0 %"), (2.0, "× 2.00"), (252965.4, "× 253,000"), (5e-7, "−100 %"),
+                             (1e300, "× 1.0e+300")):
             self.assertEqual(markup.change_text(ratio), words)
 
     def test_shares(self) -> None:
-        for share, words in ((0.01, "1 %"), (0.4217, "42.2 %"), (1.25, "125 %"), (None, "–"), (math.nan, "–"), (-0.0034, "−0.34 %")):
+        for share, words in ((0.01, "1 %"), (0.4217, "42.2 %"), (1.25, "125 %"), (None, "–"), (math.nan, "–"),
+                             (-0.0034, "−0.34 %")):
             self.assertEqual(markup.percent_text(share), words)
 
 

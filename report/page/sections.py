@@ -67,7 +67,8 @@ def facts(report: Report) -> Markup:
               ("Date", dates[0] if dates else "not recorded"),
               ("Processes", f"{result.processes()} a row")]
     if comparison:
-        listed += [("Threshold", percent_text(comparison.threshold)), ("Error of the table", percent_text(comparison.alpha))]
+        listed += [("Threshold", percent_text(comparison.threshold)),
+                   ("Error of the table", percent_text(comparison.alpha))]
     return el("dl", *(el("div", el("dt", key), el("dd", value)) for key, value in listed), class_="facts")
 
 
@@ -92,25 +93,27 @@ def warnings(report: Report) -> list[str]:
 def top(report: Report) -> Markup:
     """The verdict in one line, the counts, and what it stands on."""
     comparison = report.comparison
+    kicker = el("p", el("b", "StrictBench"), " ", report.title, class_="kicker")
     alarms = [el("p", alarm, class_="alarm") for alarm in warnings(report)]
     if comparison is None:
         head = el("h1", el("span", "○", class_="mark", aria_hidden="true"), " Not compared ",
                   el("small", f"{counted(len(report.result.rows), 'row')} measured"))
-        return el("header", el("p", el("b", "StrictBench"), " ", report.title, class_="kicker"), head, facts(report), alarms, class_="top none")
+        return el("header", kicker, head, facts(report), alarms, class_="top none")
     counts = {"regressed": comparison.count(*REGRESSED), "undecided": comparison.count(*UNDECIDED),
               "passed": comparison.count(*PASSED)}
     mark, word = HEADLINES[comparison.verdict]
     all_rows = sum(counts.values())
     about = {"regressed": counts["regressed"], "undecided": counts["undecided"], "pass": counts["passed"]}
     count = about[comparison.verdict]
-    of = f"all {counted(all_rows, 'row')}" if count == all_rows else f"{count:,} of {counted(all_rows, 'row')}"
+    share = "all" if count == all_rows and count > 1 else f"{count:,} of"
+    of = f"{share} {counted(all_rows, 'row')}"
     head = el("h1", el("span", mark, class_="mark", aria_hidden="true"), f" {word} ", el("small", of))
     tiles = [el("li", el("b", f"{number:,}"), " ", kind, el("span", details(comparison, verdicts), class_="details"),
                 class_=kind + ("" if number else " zero"))
              for (kind, number), verdicts in zip(counts.items(), (REGRESSED, UNDECIDED, PASSED))]
     notes = el("ul", *(el("li", note) for note in comparison.notes), class_="notes") if comparison.notes else None
-    return el("header", el("p", el("b", "StrictBench"), " ", report.title, class_="kicker"), head, el("ul", tiles, class_="tiles"),
-              proportions(counts), facts(report), alarms, notes, class_=f"top {comparison.verdict}")
+    return el("header", kicker, head, el("ul", tiles, class_="tiles"), proportions(counts), facts(report), alarms, notes,
+              class_=f"top {comparison.verdict}")
 
 
 def details(comparison: Comparison, verdicts: tuple[str, ...]) -> str:
@@ -140,7 +143,8 @@ def card(row: ComparedRow, target: Optional[str]) -> Markup:
     sides = [value_text(figures.median, row.unit) for figures in (row.baseline, row.contender)]
     times = el("p", sides[0], el("span", " → ", aria_hidden="true"), el("span", " became ", class_="aloud"), sides[1],
                class_="times") if sides != [NONE, NONE] else None
-    return el("article", el("p", badge(row.verdict), " ", row_name(row.name)), el("div", change, times, class_="numbers"),
+    return el("article", el("p", badge(row.verdict), " ", row_name(row.name)),
+              el("div", change, times, class_="numbers"),
               el("p", row.reason, class_="reason") if row.reason else None,
               el("p", el("a", "samples", href=f"#{target}"), class_="more") if target else None,
               class_=f"card {row.verdict}")
@@ -170,7 +174,8 @@ def all_rows(report: Report) -> Markup:
         return section("rows", "All rows", measured_rows(report.result),
                        lead="Times of this run alone: the median over processes of each one's median.")
     # Sorting by verdict is by gravity, by names as they stand in the files otherwise.
-    rows = [el("tr", cell(badge(row.verdict), sort=VERDICTS.index(row.verdict)), el("th", row_name(row.name), scope="row"),
+    rows = [el("tr", cell(badge(row.verdict), sort=VERDICTS.index(row.verdict)),
+               el("th", row_name(row.name), scope="row"),
                cell(value_text(row.baseline.median, row.unit), "number", row.baseline.median),
                cell(value_text(row.contender.median, row.unit), "number", row.contender.median),
                cell(change_text(row.ratio), "number", row.ratio),
@@ -180,9 +185,10 @@ def all_rows(report: Report) -> Markup:
                class_=row.verdict) for row in report.comparison.gravest_first()]
     heads = [("verdict", ""), ("row", ""), ("baseline", "number"), ("contender", "number"), ("change", "number"),
              ("interval", "number"), ("shows from", "number"), ("processes", "number")]
-    return section("rows", "All rows", table("Every row of the comparison, gravest verdict first", heads, rows, "rows", True),
-                   lead="Change is contender against baseline, above 0 is slower. “Shows from” is the smallest slowdown "
-                        "that the row's data would have called slower.")
+    return section("rows", "All rows",
+                   table("Every row of the comparison, gravest verdict first", heads, rows, "rows", True),
+                   lead="Change is contender against baseline, above 0 is slower. “Shows from” is the smallest "
+                        "slowdown that the row's data would have called slower.")
 
 
 def measured_rows(side: Side) -> Markup:
@@ -194,8 +200,8 @@ def measured_rows(side: Side) -> Markup:
                        cell(NONE if row.time() is None else time_text(row.time()), "number", row.time()),
                        cell(str(len(row.samples)), "number", len(row.samples)),
                        cell(": ".join(filter(None, (state, row.trouble.get(state, "")))) if state else "ok")))
-    return table("Every row that was measured", [("row", ""), ("time", "number"), ("processes", "number"), ("state", "")],
-                 rows, "rows", True)
+    heads = [("row", ""), ("time", "number"), ("processes", "number"), ("state", "")]
+    return table("Every row that was measured", heads, rows, "rows", True)
 
 
 def ratios(report: Report) -> Markup:
@@ -231,7 +237,8 @@ def short_names(names: list[str]) -> tuple[list[Markup], str]:
     parsed = [parse_name(name) for name in names]
     shapes = {case.shape for case, _ in filter(None, parsed)}
     first = next(iter(shapes), ())
-    shared = [pair for pair in first if len(shapes) > 1 and None not in parsed and all(pair in shape for shape in shapes)]
+    ours = len(shapes) > 1 and None not in parsed
+    shared = [pair for pair in first if ours and all(pair in shape for shape in shapes)]
     labels = []
     for name, found in zip(names, parsed):
         if found is None:
@@ -273,7 +280,8 @@ def strip(row: ComparedRow, anchor: str, report: Report) -> Optional[Markup]:
     drawing = svg.strips([(kind, side) for kind, _, side in sides if side], f"Samples of {row.name}: {'; '.join(told)}")
     return el("figure", el("figcaption", badge(row.verdict), " ", row_name(row.name)), drawing,
               el("div", el("span", time_text(min(values))), el("span", time_text(max(values))), class_="ends"),
-              el("p", el("span", told[0], class_="key before"), " ", el("span", told[1], class_="key after"), class_="keys"),
+              el("p", el("span", told[0], class_="key before"), " ", el("span", told[1], class_="key after"),
+                 class_="keys"),
               id=anchor)
 
 

@@ -78,7 +78,8 @@ class Side:
 def process_of(row: dict[str, Any], file: Path) -> str:
     """Which process a row comes from: the number it carries, else the file's own."""
     if "process" in row:
-        return f"session {row['session']}, process {row['process']}" if "session" in row else f"process {row['process']}"
+        session = f"session {row['session']}, " if "session" in row else ""
+        return f"{session}process {row['process']}"
     return f"process {file.stem.rpartition('.')[2]}"
 
 

@@ -29,8 +29,9 @@ class Year(unittest.TestCase):
             made_up.write_nights(root / "results", CASES, NIGHTS, PROCESSES)
             result = made_up.write_last(root, CASES, NIGHTS, PROCESSES)
             began = time.monotonic()
-            subprocess.run([sys.executable, Path(__file__).with_name("report.py"), result, "--baselines", root / "baselines"],
-                           check=True, stdout=subprocess.DEVNULL)
+            program = Path(__file__).with_name("report.py")
+            subprocess.run([sys.executable, program, result, "--baselines", root / "baselines"], check=True,
+                           stdout=subprocess.DEVNULL)
             wall, used = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
             page = (result / "report.html").read_text(encoding="utf-8")
         # The processor's time, since a machine that is busy with other tests stretches the clock's.

@@ -26,7 +26,7 @@ from matplotlib.textpath import text_to_path  # noqa: E402
 from matplotlib.ticker import FixedLocator, NullLocator  # noqa: E402
 
 import result_folder  # noqa: E402
-from result_folder import Case, Measured, Results, Speedup, UnusableInput  # noqa: E402
+from result_folder import Measured, Results, Speedup, UnusableInput  # noqa: E402
 from words import pair_text, plain, speedup_text, time_text  # noqa: E402
 
 matplotlib.rcParams.update({
