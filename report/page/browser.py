@@ -57,7 +57,7 @@ class Browser:
             self.process.wait()
         os.close(self.to)
         os.close(self.from_)
-        shutil.rmtree(self.profile, ignore_errors=True)  # its helpers may still be writing their last
+        shutil.rmtree(self.profile, ignore_errors=True)  # processes of its own may still be writing their last
 
     def message(self) -> dict[str, Any]:
         """The next message of the browser."""

@@ -29,7 +29,8 @@ def check_cell(line: Line) -> Markup:
     """What a row's result was held to: the oracle's bits, or a tolerance."""
     spoiled = any(timed.trouble for timed in line.variants.values())  # then the claim is not one that was kept
     kind = "" if spoiled or not line.check else "bits" if line.check == "bits" else "tolerance"
-    control = [" ", el("span", f"control: {line.control}", class_="pill control")] if line.control else None
+    moved = "" if line.control == "steady" else " moved"
+    control = [" ", el("span", f"control: {line.control}", class_=f"pill control{moved}")] if line.control else None
     return cell(join(el("span", line.check or NONE, class_=f"pill {kind}"), control))
 
 
