@@ -12,5 +12,6 @@ using Action = std::function<int()>;
 void add_compare_command(CLI::App& app, Action& action);
 void add_table_command(CLI::App& app, Action& action);
 void add_accept_command(CLI::App& app, Action& action);
+void add_kernels_command(CLI::App& app, Action& action);
 
 }  // namespace strictbench

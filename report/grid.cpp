@@ -30,6 +30,8 @@ void Grid::write_text(std::ostream& out) const {
       text += columns_[i].align == Align::left ? pad_right(line[i], widths[i]) : pad_left(line[i], widths[i]);
     }
     text.erase(text.find_last_not_of(' ') + 1);
+    // In the log of a GitHub action, such a line would be a command.
+    if (text.compare(0, 2, "::") == 0) text.replace(0, 1, "\\x3a");
     out << text << "\n";
   }
 }

@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <ctime>
 #include <fstream>
+#include <sstream>
 #include <string>
 
+#include "report/kernel_table.h"
 #include "report/testing.h"
 
 namespace strictbench {
@@ -54,6 +56,33 @@ TEST(Speed, ReadingTakesLessThanTwiceTheParse) {
   EXPECT_EQ(parsed, read);
   std::printf("%d rows: read in %.2f s, parsed in %.2f s\n", rows, ours, parse);
   EXPECT_LT(ours, 2 * parse);
+}
+
+TEST(Speed, KernelsOfALargeProfileTakeLessThanASecond) {
+  constexpr int lines = 100000;
+#ifdef NDEBUG
+  constexpr double limit = 1;
+#else
+  constexpr double limit = 30;
+#endif
+  const testing::Folder folder;
+  std::ofstream out(folder.at("large.csv"));
+  out << "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n";
+  for (int i = 0; i < lines; ++i) {
+    out << "0.1," << 1000 + i << ",5,200.0,200.0,100,300,12.5,\"void at::native::kernel_" << i
+        << "<(int)4, at::native::CUDAFunctor_add<float>, at::detail::Array<char *, (int)3>>(int, T2, T3)\"\n";
+  }
+  out.close();
+  std::ostringstream written;
+  const double taken = seconds([&] {
+    const KernelSide before = read_kernel_side(folder.at("large.csv"), {});
+    const KernelSide after = read_kernel_side(folder.at("large.csv"), {});
+    write_kernels_json(written,
+                       make_kernel_table(before, after, {"--control", std::string(default_controls)}));
+  });
+  EXPECT_GT(written.str().size(), std::size_t{100} * lines);
+  std::printf("two sides of %d kernels: %.2f s\n", lines, taken);
+  EXPECT_LT(taken, limit);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <vector>
 
 namespace strictbench {
 namespace {
@@ -139,6 +140,19 @@ std::string pad_left(std::string text, std::size_t width) {
   return columns < width ? std::string(width - columns, ' ').append(text) : text;
 }
 
+std::string shortened(std::string_view text, std::size_t columns) {
+  constexpr std::string_view dots = "...";
+  if (text.size() <= columns || columns_of(text) <= columns) return std::string(text);
+  // Both ends tell kernels apart: what they do, and for which type and size.
+  const std::size_t tail = (columns - dots.size()) / 2;
+  std::vector<std::size_t> starts;
+  for (std::size_t at = 0; at < text.size(); at += decode(text, at).bytes) starts.push_back(at);
+  const std::size_t head = columns - dots.size() - tail;
+  std::string result(text.substr(0, starts[head]));
+  result += dots;
+  return result += text.substr(starts[starts.size() - tail]);
+}
+
 std::string fixed(double value, int digits) {
   // The largest double takes 309 digits before the point.
   std::array<char, 352> buffer{};
@@ -180,6 +194,10 @@ std::string readable_change(double ratio) {
   const double size = std::abs(percent);
   std::string text = percent < 0 ? "-" : "+";
   return text.append(size < 9.995 ? fixed(size, 2) : three_digits(size)).append(" %");
+}
+
+std::string speedup_text(double speedup) {
+  return fixed(speedup, speedup < 9.995 ? 2 : speedup < 99.95 ? 1 : 0) + " x";
 }
 
 std::string readable_number(double value) {

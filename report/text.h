@@ -27,6 +27,10 @@ std::size_t columns_of(std::string_view text);
 std::string pad_right(std::string text, std::size_t width);
 std::string pad_left(std::string text, std::size_t width);
 
+/// `text` cut to `columns` columns, with dots in its middle where something is left out. Bytes that are no
+/// UTF-8 count as one each.
+std::string shortened(std::string_view text, std::size_t columns);
+
 /// `value` with `digits` decimals.
 std::string fixed(double value, int digits);
 
@@ -35,6 +39,9 @@ std::string readable_time(double nanoseconds);
 
 /// A change given as a ratio: 1.0213 is "+2.13 %", 0.5 is "-50.0 %", 3 is "x 3.00".
 std::string readable_change(double ratio);
+
+/// A factor: "5.21 x", "374 x".
+std::string speedup_text(double speedup);
 
 /// A number of no known unit in at most four digits and an SI prefix: "2.00 G".
 std::string readable_number(double value);

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "bench/harness/backends.h"
-#include "bench/harness/kernel_recorder.h"
 #include "bench/harness/measure.h"
 #include "bench/harness/nvtx.h"
 #include "bench/harness/selection.h"
@@ -96,22 +95,6 @@ TEST(Selection, FollowsGoogleBenchmarksFilter) {
 TEST(Nvtx, NamesHoldNoSlash) {
   EXPECT_EQ(nvtx_name("row_fold/new/rows:1/timer:graph", "measure"),
             "row_fold new rows:1 timer:graph measure");
-}
-
-TEST(KernelName, IsShortAndDemangled) {
-  const auto expect = [](const char* demangled, const char* name) {
-    EXPECT_EQ(short_kernel_name(demangled), name);
-  };
-  expect("strictbench::row_fold::(anonymous namespace)::fold_columns(float const*, long)", "fold_columns");
-  expect("void strictbench::dw_gemm::(anonymous namespace)::naive<true>(strictbench::dw_gemm::Shape, int)",
-         "naive");
-  expect("void cub::detail::radix::Kernel<cub::Policy<int, (int)4>, bool>(int*, cub::Op<int>)", "Kernel");
-  expect("void a::b<int>::c<float>(a::d (*)(int))", "c");
-  expect("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64",
-         "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64");
-  expect("", "");
-  expect(")", ")");
-  expect("broken>", "broken>");
 }
 
 TEST(CpuBackend, ComparesPoisonsAndFills) {

@@ -13,6 +13,8 @@
 #include <map>
 #include <mutex>
 
+#include "report/kernel_name.h"
+
 namespace strictbench {
 namespace {
 

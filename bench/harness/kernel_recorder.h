@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace strictbench {
@@ -17,10 +16,6 @@ struct KernelTime {
   std::uint64_t min_ns = 0;
   std::uint64_t max_ns = 0;
 };
-
-/// The name of a function without its return type, namespaces, template arguments and parameters; a name that
-/// is no C++ function stays as it is.
-std::string short_kernel_name(std::string_view demangled);
 
 class KernelRecorder {
  public:

@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
   strictbench::add_table_command(app, action);
   strictbench::add_compare_command(app, action);
   strictbench::add_accept_command(app, action);
+  strictbench::add_kernels_command(app, action);
   // An empty value is a variable that was not set, and not the wish for a default.
   const auto not_empty = [](const std::string& value) {
     return value.empty() ? std::string("must not be empty") : std::string();

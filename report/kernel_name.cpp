@@ -1,4 +1,4 @@
-#include "bench/harness/kernel_recorder.h"
+#include "report/kernel_name.h"
 
 namespace strictbench {
 namespace {
