@@ -27,4 +27,8 @@ std::string only_device(const Side& side);
 /// of each process. `cpu` is the same side, read by `cpu_time`. Both must have passed `objections`.
 void write_baseline(std::ostream& out, const Side& real, const Side& cpu);
 
+/// The same of any side, with rows that no baseline may have: error rows and skipped ones, one of a sort for
+/// each benchmark, and, marked as suspect, the times of processes that have no others.
+void write_summary(std::ostream& out, const Side& real, const Side& cpu);
+
 }  // namespace strictbench

@@ -21,6 +21,7 @@ using testing::Folder;
 using testing::holds;
 using testing::Json;
 using testing::row;
+using testing::skipped_row;
 using testing::usage_error_of;
 
 const std::string a = "op/new/rows:8/timer:graph";
@@ -184,6 +185,48 @@ TEST(Baseline, ADefaultSuiteStaysUnderAMegabyte) {
     files.push_back(file_of(rows, good_context()));
   }
   EXPECT_LT(Result(files).written().size(), 1000000U);
+}
+
+TEST(Summary, HasEveryRowAndTheSameVerdicts) {
+  const auto name = [](const std::string& variant) { return "op/" + variant + "/rows:8/timer:graph"; };
+  std::vector<Json> files = quiet(100, good_context({{"git_dirty", "true"}}));
+  for (Json& file : files) {
+    file["benchmarks"].push_back(row(name("throttled"), 5, {{"suspect", 1}, {"check", 1}}));
+    file["benchmarks"].push_back(skipped_row(name("skipped"), "needs 3 GB"));
+    file["benchmarks"].push_back(row(name("flaky"), 7));
+  }
+  files[0]["benchmarks"].push_back(testing::error_row(name("wrong"), "check failed: 1 of 9 \"x\""));
+  files[1]["benchmarks"].push_back(testing::error_row(name("flaky"), "boom"));
+  const Result result(files);
+  std::ostringstream out;
+  write_summary(out, result.real, result.cpu);
+  const Json json = Json::parse(out.str());
+  EXPECT_EQ(json["benchmarks"].size(), 6U + 6 + 1 + 7 + 1);
+  EXPECT_EQ(json["context"]["git_dirty"], "true");
+  const Folder folder;
+  const Side again = read_side({folder.write("summary.json", json)}, "real_time");
+  EXPECT_EQ(again.find(name("throttled"))->suspect_rows(), 6U);
+  EXPECT_EQ(again.find(name("throttled"))->processes[0].suspect_samples.at(0), 5);
+  const std::vector<std::string> verdicts = [&] {
+    std::vector<std::string> all;
+    const Side good = read_side({folder.write("good.json", files[2])}, "real_time");
+    for (const Side* side : {&result.real, &again}) {
+      std::string text;
+      for (const ComparedRow& one : compare(good, *side, {}).rows)
+        text += one.name + " " + std::string(name_of(one.verdict)) + "\n";
+      all.push_back(text);
+    }
+    return all;
+  }();
+  EXPECT_EQ(verdicts[0], verdicts[1]);
+  EXPECT_TRUE(holds(verdicts[1], name("flaky") + " failed")) << verdicts[1];
+}
+
+TEST(Summary, OfNothingIsStillAFile) {
+  std::ostringstream out;
+  write_summary(out, Side(), Side());
+  EXPECT_EQ(Json::parse(out.str())["benchmarks"].size(), 0U);
+  EXPECT_TRUE(Json::parse(out.str())["context"].is_object());
 }
 
 TEST(BaselinesAbove, IsTheNearest) {

@@ -1,4 +1,4 @@
-/// Writes committed baselines.
+/// Writes committed baselines, and the summaries of runs, which have the same form.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -11,6 +11,7 @@
 #include "report/accept.h"
 #include "report/environment.h"
 #include "report/row_name.h"
+#include "report/statistics.h"
 
 namespace strictbench {
 namespace {
@@ -50,15 +51,25 @@ class ProcessNumbers {
 struct Line {
   std::size_t session;
   std::size_t process;
+  double real_time;
+  bool suspect;
   const ProcessRecord* record;
 };
 
-std::vector<Line> lines_of(const Evidence& evidence, ProcessNumbers& numbers) {
+/// The number of a process that has suspect ones alone; NaN for others.
+double suspect_value(const ProcessRecord& record) {
+  const bool alone = std::isnan(record.value()) && !record.suspect_samples.empty();
+  return alone ? median(record.suspect_samples) : no_number;
+}
+
+std::vector<Line> lines_of(const Evidence& evidence, ProcessNumbers& numbers, bool with_suspect) {
   const std::string op = parse_row_name(evidence.name).op;
   std::vector<Line> lines;
   for (const ProcessRecord& record : evidence.processes) {
     const std::size_t number = numbers.of(record, op);
-    if (!std::isnan(record.value())) lines.push_back({record.session, number, &record});
+    const bool suspect = with_suspect && std::isnan(record.value());
+    const double value = suspect ? suspect_value(record) : record.value();
+    if (!std::isnan(value)) lines.push_back({record.session, number, value, suspect, &record});
   }
   std::sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
     return std::tie(a.session, a.process) < std::tie(b.session, b.process);
@@ -72,8 +83,9 @@ double value_of(const Side& side, const Evidence& evidence, const ProcessRecord&
   if (other == nullptr) return no_number;
   for (const ProcessRecord& candidate : other->processes) {
     if (candidate.source == record.source && candidate.session == record.session &&
-        candidate.number == record.number)
-      return candidate.value();
+        candidate.number == record.number) {
+      return std::isnan(candidate.value()) ? suspect_value(candidate) : candidate.value();
+    }
   }
   return no_number;
 }
@@ -102,11 +114,14 @@ void write_context(std::ostream& out, const Side& side) {
   out << "{\n \"context\": {";
   std::vector<std::string> dates;
   for (const Session& session : side.sessions) dates.push_back(session.date);
-  write("date", *std::max_element(dates.begin(), dates.end()));
+  if (!dates.empty()) write("date", *std::max_element(dates.begin(), dates.end()));
   for (const char* key : shared_keys) {
     const std::vector<std::string> values = stated_values(side, key);
     if (values.size() == 1) write(key, values.front());
   }
+  // A baseline has been refused to trees with changes.
+  const std::vector<std::string> dirty = stated_values(side, "git_dirty");
+  if (std::ranges::any_of(dirty, is_true)) write("git_dirty", "true");
   std::map<std::uint32_t, std::uint32_t> first_source;
   for (const Evidence& evidence : side.benchmarks) {
     for (const ProcessRecord& process : evidence.processes)
@@ -120,29 +135,68 @@ void write_context(std::ostream& out, const Side& side) {
   out << "\n },\n";
 }
 
-}  // namespace
+/// Writes rows, one a line.
+class Rows {
+ public:
+  explicit Rows(std::ostream& out) : out_(out) {}
 
-void write_baseline(std::ostream& out, const Side& real, const Side& cpu) {
+  void write_time(const Evidence& evidence, const Line& line, double cpu_time, const std::string& claim) {
+    const std::size_t samples = line.suspect
+                                    ? line.record->suspect_samples.size()
+                                    : std::max(line.record->samples.size(), line.record->recorded_samples);
+    begin(evidence.name);
+    out_ << "\"iterations\": 1, \"real_time\": " << short_number(line.real_time)
+         << ", \"cpu_time\": " << (std::isnan(cpu_time) ? "0" : short_number(cpu_time))
+         << ", \"time_unit\": \"ns\", \"process\": " << line.process << ", \"session\": " << line.session + 1
+         << ", \"samples\": " << samples << claim << (line.suspect ? ", \"suspect\": 1" : "") << "}";
+  }
+
+  /// What went wrong has no time; Google Benchmark writes 0 there.
+  void write_troubles(const Evidence& evidence) {
+    if (!evidence.troubles) return;
+    const Troubles& troubles = *evidence.troubles;
+    const auto write = [&](std::size_t count, const char* keys, const std::string& message) {
+      if (count == 0) return;
+      begin(evidence.name);
+      out_ << keys << quoted(message)
+           << ", \"iterations\": 0, \"real_time\": 0, \"cpu_time\": 0, \"time_unit\": \"ns\"}";
+    };
+    constexpr const char* error = "\"error_occurred\": true, \"error_message\": ";
+    write(troubles.wrong, error, troubles.wrong_message);
+    write(troubles.failed, error, troubles.failed_message);
+    write(troubles.skipped, "\"skipped\": true, \"skip_message\": ", troubles.skipped_message);
+  }
+
+ private:
+  void begin(const std::string& name) {
+    out_ << separator_ << "{\"name\": " << quoted(name) << ", \"run_name\": " << quoted(name)
+         << ", \"run_type\": \"iteration\", ";
+    separator_ = ",\n  ";
+  }
+
+  std::ostream& out_;
+  const char* separator_ = "\n  ";
+};
+
+void write(std::ostream& out, const Side& real, const Side& cpu, bool everything) {
   write_context(out, real);
   out << " \"benchmarks\": [";
-  const char* separator = "\n  ";
+  Rows rows(out);
   ProcessNumbers numbers;
   for (const Evidence& evidence : real.benchmarks) {
     const std::string claim = claim_of(evidence);
-    for (const Line& line : lines_of(evidence, numbers)) {
-      const double cpu_time = value_of(cpu, evidence, *line.record);
-      const std::size_t samples = std::max(line.record->samples.size(), line.record->recorded_samples);
-      out << separator << "{\"name\": " << quoted(evidence.name)
-          << ", \"run_name\": " << quoted(evidence.name)
-          << ", \"run_type\": \"iteration\", \"iterations\": 1, \"real_time\": "
-          << short_number(line.record->value())
-          << ", \"cpu_time\": " << (std::isnan(cpu_time) ? "0" : short_number(cpu_time))
-          << ", \"time_unit\": \"ns\", \"process\": " << line.process << ", \"session\": " << line.session + 1
-          << ", \"samples\": " << samples << claim << "}";
-      separator = ",\n  ";
+    for (const Line& line : lines_of(evidence, numbers, everything)) {
+      rows.write_time(evidence, line, value_of(cpu, evidence, *line.record), claim);
     }
+    if (everything) rows.write_troubles(evidence);
   }
   out << "\n ]\n}\n";
 }
+
+}  // namespace
+
+void write_baseline(std::ostream& out, const Side& real, const Side& cpu) { write(out, real, cpu, false); }
+
+void write_summary(std::ostream& out, const Side& real, const Side& cpu) { write(out, real, cpu, true); }
 
 }  // namespace strictbench

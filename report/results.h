@@ -34,8 +34,9 @@ struct ProcessRecord {
   std::vector<double> samples;          // usable numbers, in file order
   double median_aggregate = no_number;  // what a file of aggregates alone says
   double mean_aggregate = no_number;
-  std::size_t recorded_samples = 0;  // samples behind numbers that are medians already
-  std::size_t suspect = 0;           // rows left out: the machine was throttled or shared
+  std::size_t recorded_samples = 0;     // samples behind numbers that are medians already
+  std::size_t suspect = 0;              // rows left out: the machine was throttled or shared
+  std::vector<double> suspect_samples;  // their usable numbers
 
   /// The one number that stands for the process: the median of its samples, else its aggregate, else NaN.
   double value() const;

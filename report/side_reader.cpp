@@ -144,12 +144,13 @@ void SideReader::take_number(Evidence& evidence, const BenchmarkRow& row) {
   }
   take_claim(evidence, row);
   ProcessRecord& process = process_of(evidence, row);
+  const double value = scaled(evidence, row);
   if (row.suspect == 1) {
     ++process.suspect;
     ++side_.suspect;
+    if (!std::isnan(value)) process.suspect_samples.push_back(value);
     return;
   }
-  const double value = scaled(evidence, row);
   if (std::isnan(value)) {
     const std::string what = std::isnan(row.metric)
                                  ? (row.has_metric ? "NaN, infinite or no number" : "absent")
