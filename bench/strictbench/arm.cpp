@@ -14,10 +14,6 @@ namespace fs = std::filesystem;
 namespace strictbench::runner {
 namespace {
 
-/// Where the processes of a run share what the oracle said, and find lists of cases; there while it lasts.
-fs::path scratch_folder(const fs::path& folder) { return folder / ".scratch"; }
-fs::path oracle_folder(const fs::path& folder) { return scratch_folder(folder) / "oracle"; }
-
 std::vector<std::string> arguments_of(const RunRecord& record, const ProcessRecord& process,
                                       const fs::path& folder) {
   const MeasuredExecutable& executable = record.executables.at(process.operator_name);
@@ -36,32 +32,6 @@ std::vector<std::string> arguments_of(const RunRecord& record, const ProcessReco
 
 std::string with_message(const std::string& reason, const Ending& ending) {
   return ending.error_lines.empty() ? reason : reason + ": " + ending.error_lines.back();
-}
-
-/// What became of the process, judged by how it ended alone.
-void judge_ending(ProcessRecord& process, const Ending& ending, const CaseProgress& at, double timeout) {
-  const std::string place = at.name.empty() ? std::string() : " in " + at.text();
-  process.exit_code.reset();
-  process.signal.reset();
-  process.reason.clear();
-  process.seconds = ending.seconds;
-  if (ending.signal != 0) {
-    process.signal = ending.signal;
-  } else {
-    process.exit_code = ending.exit_code;
-  }
-  if (ending.timed_out) {
-    process.status = ProcessStatus::timed_out;
-    process.reason = "ran past its time limit of " + duration_text(timeout) + place;
-  } else if (ending.signal != 0) {
-    process.status = ProcessStatus::crashed;
-    process.reason = with_message("ended by " + signal_name(ending.signal) + place, ending);
-  } else if (ending.exit_code != 0) {
-    process.status = ProcessStatus::failed;
-    process.reason = with_message("exited with code " + std::to_string(ending.exit_code) + place, ending);
-  } else {
-    process.status = ProcessStatus::ok;
-  }
 }
 
 /// Keeps what the process wrote, all of it or its whole rows, and judges the cases by it.
@@ -107,6 +77,34 @@ void keep_results(ProcessRecord& process, const fs::path& temporary, const fs::p
 
 fs::path executable_path(const RunRecord& record, const std::string& operator_name) {
   return fs::path(record.options.executables) / ("bench_" + operator_name);
+}
+
+fs::path scratch_folder(const fs::path& folder) { return folder / ".scratch"; }
+fs::path oracle_folder(const fs::path& folder) { return scratch_folder(folder) / "oracle"; }
+
+void judge_ending(ProcessRecord& process, const Ending& ending, const CaseProgress& at, double timeout) {
+  const std::string place = at.name.empty() ? std::string() : " in " + at.text();
+  process.exit_code.reset();
+  process.signal.reset();
+  process.reason.clear();
+  process.seconds = ending.seconds;
+  if (ending.signal != 0) {
+    process.signal = ending.signal;
+  } else {
+    process.exit_code = ending.exit_code;
+  }
+  if (ending.timed_out) {
+    process.status = ProcessStatus::timed_out;
+    process.reason = "ran past its time limit of " + duration_text(timeout) + place;
+  } else if (ending.signal != 0) {
+    process.status = ProcessStatus::crashed;
+    process.reason = with_message("ended by " + signal_name(ending.signal) + place, ending);
+  } else if (ending.exit_code != 0) {
+    process.status = ProcessStatus::failed;
+    process.reason = with_message("exited with code " + std::to_string(ending.exit_code) + place, ending);
+  } else {
+    process.status = ProcessStatus::ok;
+  }
 }
 
 Arm::Arm(RunRecord& record, fs::path folder) : record_(record), folder_(std::move(folder)) {

@@ -15,6 +15,13 @@ namespace strictbench::runner {
 /// Where the executable of an operator stands.
 std::filesystem::path executable_path(const RunRecord& record, const std::string& operator_name);
 
+/// Where processes of a run find lists of cases, and share what the oracle said; there while an Arm lives.
+std::filesystem::path scratch_folder(const std::filesystem::path& folder);
+std::filesystem::path oracle_folder(const std::filesystem::path& folder);
+
+/// Sets what became of a process, judged by how it ended alone; `at` is where it was.
+void judge_ending(ProcessRecord& process, const Ending& ending, const CaseProgress& at, double timeout);
+
 /// Somebody who looks on while a process runs.
 struct Watch {
   double tick_seconds = 1;

@@ -57,6 +57,24 @@ if "--describe" in flags:
     print(json.dumps(answer))
     sys.exit(0)
 
+if "--kernels" in flags:
+    log(operator=operator, kernels=flags, oracle=os.path.isdir(flags["--oracle-cache"]),
+        measured=sorted(os.listdir(os.path.dirname(flags["--kernels"]))))
+    behaviour = CONFIG.get("kernels", "ok") if os.path.exists(CONFIG.get("while_exists", "/")) else "ok"
+    if behaviour == "hang":
+        open(flags["--kernels"] + ".part", "w").close()
+        time.sleep(60)
+    if behaviour != "nothing":
+        with open(flags["--kernels"], "w") as stream:
+            json.dump({{"operator": operator, "context": {{"gpu_name": CONFIG["gpu_name"]}},
+                       "cases": [{{"name": case["name"], "calls": 10,
+                                  "kernels": [{{"name": case["variant"], "launches": 10, "total_ns": 10000,
+                                               "min_ns": 900, "max_ns": 1100}}]}}
+                                 for case in cases if case["selected"]]}}, stream)
+    if behaviour == "exit 1":
+        sys.exit(print("no kernels can be recorded: CUPTI says no", file=sys.stderr) or 1)
+    sys.exit(0)
+
 context = dict(pair.split("=") for pair in flags["--benchmark_context"].split(","))
 index = int(context["process_index"])
 log(operator=operator, process=index, pid=os.getpid(), ppid=os.getppid(), group=os.getpgid(0), flags=flags,
@@ -127,6 +145,8 @@ for number, case in enumerate(measured, start=1):
     stream.write(("" if number == 1 else ",\n") + "    " + text)
 if behaviour == "run.json cannot be written":
     os.symlink("/dev/full", os.path.join(os.path.dirname(out), "run.json.tmp"))
+if behaviour == "summary cannot be written":
+    os.makedirs(os.path.join(os.path.dirname(out), "summary.json", "in the way"))
 if behaviour == "folder goes away":
     import shutil
     shutil.rmtree(os.path.dirname(out))

@@ -13,6 +13,7 @@
 #include "bench/strictbench/executables.h"
 #include "bench/strictbench/files.h"
 #include "bench/strictbench/fresh_run.h"
+#include "bench/strictbench/kernel_step.h"
 #include "bench/strictbench/machine.h"
 #include "bench/strictbench/plan.h"
 #include "bench/strictbench/process.h"
@@ -20,6 +21,7 @@
 #include "bench/strictbench/run_record.h"
 #include "bench/strictbench/run_summary.h"
 #include "bench/strictbench/runner.h"
+#include "bench/strictbench/summary_file.h"
 #include "bench/strictbench/widths.h"
 #include "report/error.h"
 
@@ -45,6 +47,7 @@ RunRecord begin(const RunArguments& arguments, const std::string& executables, S
       find_executables(options.executables, {options.filter, options.device}, signals);
   require_selected(found, options.filter);
   RunRecord record = fresh_record(options, found, signals);
+  if (options.kernels) plan_kernels(record);
   const Rounds rounds = record.gpu_name.empty() ? rounds_on_cpu : rounds_on_gpu;
   if (!arguments.processes_given()) record.options.processes = rounds.least;
   record.options.most_processes = arguments.processes_given() ? record.options.processes : rounds.most;
@@ -161,13 +164,16 @@ int measure_and_say(RunRecord& record, const fs::path& folder, std::vector<Plann
         std::move(arms), [&](int) { return judge_evidence(record, folder); }, signals);
     stop = runner.measure_or_say(std::move(planned), "what was finished stays in " + folder.string() +
                                                          ", and --resume measures the rest");
+    // Apart from all timing, and for it the folder is finished.
+    if (stop == 0) stop = record_kernels(record, folder, signals);
   }
   if (!stop) return 1;
+  if (*stop == 0) write_summary_file(folder);
   // A reader that went away does not cost the run: its results are on disk.
   std::fputs(summary(record, folder, own_command_line().front()).c_str(), stdout);
   std::fflush(stdout);
   if (*stop != 0) return Stopped{*stop}.exit_code();
-  return all_ok(record) ? 0 : 1;
+  return all_ok(record) && kernels_ok(record) ? 0 : 1;
 }
 
 int run(const RunArguments& arguments, const std::string& executables, const std::string& resume) {
@@ -191,7 +197,9 @@ int run(const RunArguments& arguments, const std::string& executables, const std
     }
     record = load(folder);  // its owner may have ended between the first look and the lock
     find_lost_files(record, folder);
-    if (record.status == RunStatus::complete && all_ok(record)) {
+    if (record.status == RunStatus::complete && all_ok(record) && kernels_ok(record)) {
+      // A run that was killed behind its last process.
+      if (!fs::exists(folder / summary_file_name)) write_summary_file(folder);
       std::printf("%s is complete: nothing to do\n", folder.c_str());
       return 0;
     }
@@ -212,6 +220,9 @@ void add_run_command(CLI::App& app, Action& action) {
       app.add_subcommand("run", "Measure: each operator in processes of its own, several times");
   const auto arguments = std::make_shared<runner::RunArguments>();
   arguments->add_to(*command, "5 on a GPU and 3 on the CPU, more for cases that vary, up to 20 and 10");
+  const CLI::Option* kernels =
+      command->add_flag("--kernels", arguments->options.kernels,
+                        "Then record the kernels of each operator, in a process of its own (GPU only)");
   // For tests, which have benchmarks of their own: not in the help.
   const auto executables = std::make_shared<std::string>();
   const CLI::Option* folder = command->add_option("--executables", *executables)->group("");
@@ -220,7 +231,9 @@ void add_run_command(CLI::App& app, Action& action) {
       "--resume", *resume, "Finish the run in this result folder, with the options it was begun with");
   command->callback([=, &action] {
     std::string given = arguments->first_given();
-    if (given.empty() && folder->count() > 0) given = folder->get_name();
+    for (const CLI::Option* option : {kernels, folder}) {
+      if (given.empty() && option->count() > 0) given = option->get_name();
+    }
     if (resume_option->count() > 0 && !given.empty()) {
       throw UsageError("--resume takes every option from the folder's run.json: leave out " + given);
     }

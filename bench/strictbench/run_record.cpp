@@ -35,6 +35,7 @@ Json to_json(const RunOptions& options) {
             {"allow_debug", options.allow_debug}, {"executables", options.executables}};
   if (!options.filter.empty()) json["filter"] = options.filter;
   if (!options.device.empty()) json["device"] = options.device;
+  if (options.kernels) json["kernels"] = true;
   if (!options.flags.empty()) json["flags"] = options.flags;
   return json;
 }
@@ -49,6 +50,7 @@ RunOptions options_from(const Json& json) {
   json.at("timeout").get_to(options.timeout_seconds);
   json.at("allow_debug").get_to(options.allow_debug);
   json.at("executables").get_to(options.executables);
+  options.kernels = json.value("kernels", false);
   options.flags = json.value("flags", std::vector<std::string>{});
   return options;
 }
@@ -86,6 +88,20 @@ ProcessRecord process_from(const Json& json) {
     process.problems.push_back({problem.at("case").get<std::string>(), problem.at("state").get<CaseState>(),
                                 problem.at("reason").get<std::string>()});
   }
+  return process;
+}
+
+/// A process that records kernels is the only one of its operator.
+Json kernels_to_json(const ProcessRecord& process) {
+  Json json = to_json(process);
+  json.erase("process");
+  return json;
+}
+
+ProcessRecord kernels_from(Json json) {
+  json["process"] = 0;
+  ProcessRecord process = process_from(json);
+  process.file = process.operator_name + ".kernels.json";
   return process;
 }
 
@@ -136,7 +152,13 @@ Json to_json(const RunRecord& record) {
   json["not_selected"] = record.not_selected;
   json["processes"] = Json::array();
   for (const ProcessRecord& process : record.processes) json["processes"].push_back(to_json(process));
+  for (const ProcessRecord& process : record.kernels) json["kernels"].push_back(kernels_to_json(process));
   return json;
+}
+
+void require_known(const RunRecord& record, const ProcessRecord& process) {
+  if (record.executables.contains(process.operator_name)) return;
+  throw UsageError("a process measures '" + process.operator_name + "', which is not among its executables");
 }
 
 RunRecord record_from(const Json& json) {
@@ -166,13 +188,15 @@ RunRecord record_from(const Json& json) {
   for (const Json& process : json.at("processes")) {
     record.processes.push_back(process_from(process));
     const ProcessRecord& last = record.processes.back();
+    require_known(record, last);
     const auto executable = record.executables.find(last.operator_name);
-    if (executable == record.executables.end()) {
-      throw UsageError("a process measures '" + last.operator_name + "', which is not among its executables");
-    }
     // The first process of an operator is to measure every case, later ones may have fewer.
     std::vector<std::string>& cases = executable->second.cases;
     if (last.cases.size() > cases.size()) cases = last.cases;
+  }
+  for (const Json& process : json.value("kernels", Json::array())) {
+    record.kernels.push_back(kernels_from(process));
+    require_known(record, record.kernels.back());
   }
   return record;
 }

@@ -21,6 +21,7 @@ struct RunOptions {
   double budget_seconds = 600;
   double timeout_seconds = 600;
   bool allow_debug = false;
+  bool kernels = false;                 ///< record them when all is measured
   std::string executables;              ///< the folder of the executables
   std::vector<std::string> flags = {};  ///< of the executables' own, given to each: --delays=0,0.1
 
@@ -83,6 +84,7 @@ struct RunRecord {
   std::optional<EvidenceRecord> evidence;  ///< of an adaptive run, as of its last look
   std::vector<std::string> not_selected;   ///< cases that exist and were not asked for
   std::vector<ProcessRecord> processes;    ///< in the order in which they are started
+  std::vector<ProcessRecord> kernels;      ///< those that record kernels, one of an operator
 };
 
 /// Writes DIR/run.json whole. Throws std::system_error that names the file.

@@ -116,7 +116,7 @@ class RunResumeTest(runner_testing.RunnerTestCase):
         self.assertEqual(self.starts(), [("row_fold", number) for number in (0, 1, 1, 2)])
         self.assertEqual(self.record()["status"], "complete")
         self.assertEqual(sorted(os.listdir(self.out)),
-                         ["row_fold.0.json", "row_fold.1.json", "row_fold.2.json", "run.json"])
+                         ["row_fold.0.json", "row_fold.1.json", "row_fold.2.json", "run.json", "summary.json"])
 
     def test_killed_at_random_moments_and_resumed_no_row_is_lost_or_doubled(self):
         for operator in ("row_fold", "dw_gemm"):
@@ -143,7 +143,7 @@ class RunResumeTest(runner_testing.RunnerTestCase):
         for process in record["processes"]:
             rows = self.rows(process["operator"], process["process"])
             self.assertEqual([row["run_name"].replace("/manual_time", "") for row in rows], process["cases"])
-        self.assertEqual(len(os.listdir(self.out)), 9)
+        self.assertEqual(len(os.listdir(self.out)), 10)
 
     # Resume
 

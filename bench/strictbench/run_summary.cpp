@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "bench/strictbench/adaptive.h"
+#include "bench/strictbench/kernel_step.h"
 #include "bench/strictbench/plan.h"
 
 namespace strictbench::runner {
@@ -138,14 +139,19 @@ bool all_ok(const RunRecord& record) {
 
 std::string summary(const RunRecord& record, const std::filesystem::path& folder,
                     const std::string& program) {
-  std::string text = group_lines(record);
+  std::string text = group_lines(record) + kernel_problems(record);
   for (const std::string& note : record.notes) text += note + "\n";
   text += count_line(record) + evidence_line(record);
   text += folder.string() + "\n";
+  const auto recorded = [](const ProcessRecord& process) { return process.status == ProcessStatus::ok; };
   const std::string called = shell_word(program);
   const std::string word = shell_word(folder.string());
   text += "next: " + called + " table " + word + "\n";
-  if (!all_ok(record)) {
+  if (std::ranges::any_of(record.kernels, recorded)) {
+    text += "      " + called + " kernels --before " + word + " --before-case /legacy/ --after " + word +
+            " --after-case /new/\n";
+  }
+  if (!all_ok(record) || !kernels_ok(record)) {
     text += "      " + called + " run --resume " + word + "   # measures again what is not ok\n";
   }
   return text;

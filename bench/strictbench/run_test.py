@@ -34,7 +34,29 @@ class RunTest(runner_testing.RunnerTestCase):
             self.assertEqual([row["run_name"].replace("/manual_time", "") for row in rows], process["cases"])
         self.assertEqual(sorted(os.listdir(self.out)),
                          ["dw_gemm.0.json", "dw_gemm.1.json", "row_fold.0.json", "row_fold.1.json",
-                          "run.json"])
+                          "run.json", "summary.json"])
+
+    def test_the_summary_is_the_run_in_one_file(self):
+        self.install("row_fold", variants=["legacy", "bad", "new"], behaviour="error row")
+        self.assertEqual(self.run_bench("--processes", "2").returncode, 1)
+        with open(os.path.join(self.out, "summary.json"), encoding="utf-8") as stream:
+            rows = json.load(stream)["benchmarks"]
+        self.assertEqual([(row["name"].split("/")[1], row.get("process"), "error_message" in row) for row in rows],
+                         [("legacy", 0, False), ("legacy", 1, False), ("bad", None, True), ("new", 0, False),
+                          ("new", 1, False)])
+        self.assertEqual({row["real_time"] for row in rows if "process" in row}, {12500})
+        # The folder is still read by its process files.
+        table = self.strictbench("table", self.out)
+        os.remove(os.path.join(self.out, "summary.json"))
+        self.assertEqual(self.strictbench("table", self.out).stdout, table.stdout)
+
+    def test_a_summary_that_cannot_be_written_costs_nothing(self):
+        self.install("row_fold", behaviour="summary cannot be written")
+        result = self.run_bench("--processes", "1")
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        self.assertIn("no summary.json: ", result.stderr)
+        self.assertEqual(self.record()["status"], "complete")
 
     def test_the_record_says_what_was_asked_and_where(self):
         self.install("row_fold")
