@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
+
+# Where these tests run as a step of a GitHub action, nothing is said to it.
+for variable in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+    os.environ.pop(variable, None)
 
 TESTDATA = Path(__file__).parent / "testdata"
 PROGRAM = ""

@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any, Optional
 
 PROGRAM = ""
+# Where these tests run as a step of a GitHub action, what that changes is tested on purpose alone.
+for variable in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+    os.environ.pop(variable, None)
 
 CONTEXT = {"date": "2026-11-29T10:00:00+00:00", "host_name": "node", "library_build_type": "debug",
            "build_type": "release", "gpu_name": "NVIDIA H200", "gpu_uuid": "GPU-1", "boot_id": "boot-1",
@@ -140,6 +143,24 @@ class Compare(Commands):
         _, out, _ = self.run_program("compare", "--baseline", self.result("a"), "--contender", self.result("b", 2),
                                      environment={"CLICOLOR_FORCE": "0"})
         self.assertNotIn("\x1b", out)
+
+    def test_a_github_action_gets_annotations_and_a_summary(self) -> None:
+        sides = ("--baseline", self.result("a"), "--contender", self.result("b", 1.03))
+        action = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(self.folder / "summary.md")}
+        code, out, err = self.run_program("compare", *sides, environment=action)
+        self.assertEqual((code, err), (1, ""))
+        (line,) = (line for line in out.splitlines() if line.startswith("::"))
+        self.assertRegex(line, r"^::error title=slower%3A op/new/rows%3A8/dtype%3Afp32/timer%3Agraph::\+3\.0\d %25 \[")
+        self.assertFalse((self.folder / "summary.md").exists())
+        # What another program reads stays whole.
+        code, out, err = self.run_program("compare", *sides, "--format", "json", environment=action)
+        self.assertEqual((code, json.loads(out)["verdict"], err), (1, "regressed", line + "\n"))
+        for _ in range(2):
+            _, out, err = self.run_program("compare", *sides, "--format", "markdown", environment=action)
+            self.assertEqual(err, line + "\n")
+        self.assertEqual((self.folder / "summary.md").read_text(), (out + "\n") * 2)
+        code, out, err = self.run_program("compare", *sides, environment={"GITHUB_ACTIONS": "false"})
+        self.assertNotIn("::error", out + err)
 
     def test_a_side_may_come_from_a_pipe(self) -> None:
         a = self.write("a.json", [row(NEW, 1)])

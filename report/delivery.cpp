@@ -1,10 +1,11 @@
 #include "report/delivery.h"
 
 #include <cmath>
-#include <ostream>
+#include <iostream>
 
 #include "report/compare_output.h"
 #include "report/error.h"
+#include "report/github_actions.h"
 #include "report/output_file.h"
 
 namespace strictbench {
@@ -45,11 +46,22 @@ void require_alpha(double alpha) {
 }
 
 void deliver(const Comparison& comparison, const Delivery& delivery) {
-  if (delivery.output.empty()) {
+  const bool to_stdout = delivery.output.empty();
+  if (to_stdout) {
     write_stdout([&](std::ostream& out) { write(out, comparison, delivery.format, stdout_takes_colour()); });
   } else {
     write_file(delivery.output, [&](std::ostream& out) { write(out, comparison, delivery.format, false); });
     write_stdout([&](std::ostream& out) { out << headline(comparison) << "\n"; });
+  }
+  if (delivery.format == "markdown") {
+    append_to_step_summary([&](std::ostream& out) { write_markdown(out, comparison); });
+  }
+  if (!in_github_action()) return;
+  // A report that goes on to another program stays whole; GitHub reads both streams.
+  if (to_stdout && delivery.format != "text") {
+    write_annotations(std::cerr, comparison);
+  } else {
+    write_stdout([&](std::ostream& out) { write_annotations(out, comparison); });
   }
 }
 

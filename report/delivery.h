@@ -20,7 +20,8 @@ void require_threshold(double threshold);
 void require_alpha(double alpha);
 
 /// Writes `comparison` as asked. Into a file it goes in full or not at all, and its headline to standard
-/// output.
+/// output. In a GitHub action, Markdown also goes into the summary of the step, and rows that fail become
+/// annotations.
 void deliver(const Comparison& comparison, const Delivery& delivery);
 
 }  // namespace strictbench

@@ -14,7 +14,7 @@ void Grid::add(std::vector<std::string> cells) {
 
 void Grid::write_text(std::ostream& out) const {
   std::vector<std::vector<std::string>> lines(1);
-  for (const Column& column : columns_) lines[0].push_back(column.heading);
+  for (const Column& column : columns_) lines[0].push_back(printable(column.heading));
   for (const std::vector<std::string>& row : rows_) {
     std::vector<std::string>& line = lines.emplace_back();
     for (const std::string& cell : row) line.push_back(printable(cell));
