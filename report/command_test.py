@@ -169,46 +169,6 @@ class Compare(Commands):
         self.assertEqual(done.returncode, 0, done.stderr)
 
 
-class Table(Commands):
-    def test_text_and_markdown(self) -> None:
-        result = self.result("a")
-        code, out, err = self.run_program("table", result)
-        self.assertEqual((code, err), (0, ""))
-        self.assertIn("3.00 x (", out)
-        self.assertIn("device: NVIDIA H200", out)
-        code, out, _ = self.run_program("table", result, "--format", "markdown")
-        self.assertEqual(code, 0)
-        rows = [line for line in out.splitlines() if line.startswith("|")]
-        self.assertGreaterEqual(len(rows), 3)
-        self.assertIn("| `rows:8/dtype:fp32` | graph | 3.00 ms | 1.00 ms | 3.00 x (", rows[2])
-        self.assertEqual(len({line.count("|") for line in rows[:3]}), 1)
-
-    def test_wrong_rows_show_a_reason_and_exit_1(self) -> None:
-        result = self.result("a", extra=[error("op/bad/rows:8/dtype:fp32/timer:graph", "check failed: 1 of 9 | x")])
-        code, out, _ = self.run_program("table", result)
-        self.assertEqual(code, 1)
-        self.assertIn("check failed: 1 of 9", out)
-
-    def test_published_figures(self) -> None:
-        result = self.result("a")
-        published = [row(NEW, 500, provenance="published"), row(LEGACY, 6000, provenance="published")]
-        self.write("baselines/h100-80gb/published.json", published, gpu_name="NVIDIA H100 80GB")
-        _, out, _ = self.run_program("table", result)
-        self.assertIn("published on", out)
-        self.assertIn("NVIDIA H100 80GB", out)
-        self.assertIn("2.0", out)
-        self.write("other.json", [row(NEW, 250, provenance="published")], gpu_name="NVIDIA A100")
-        _, out, _ = self.run_program("table", result, "--published", "other.json")
-        self.assertIn("NVIDIA A100", out)
-        self.assertNotIn("NVIDIA H100 80GB", out)
-
-    def test_unusable(self) -> None:
-        self.assertIn("does not exist", self.refused("table", "absent"))
-        self.assertIn("holds no rows", self.refused("table", self.write("a.json", [])))
-        self.refused("table")
-        self.refused("table", self.result("a"), "--published", "absent.json")
-
-
 class Accept(Commands):
     def test_a_result_becomes_a_baseline(self) -> None:
         (self.folder / "baselines").mkdir()

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "report/compare.h"
 #include "report/results.h"
 
 namespace strictbench {
@@ -22,6 +23,8 @@ struct Measured {
   double speedup = no_number;  // legacy / this variant, with its interval at 99 %
   double speedup_low = no_number;
   double speedup_high = no_number;
+  std::string verdict;       // of `compare` against a baseline, where there is one
+  double ratio = no_number;  // and its ratio
 };
 
 /// A control's times may differ by this much: where legacy and new run the same code, so must their times.
@@ -66,12 +69,23 @@ struct SpeedupTable {
   std::vector<PublishedLine> published;
   std::vector<std::string> notes;
   std::size_t bad_rows = 0;  // wrong or failed
+  bool judged = false;       // rows have verdicts
 };
 
 /// Builds the table of a side that was read by `real_time`. `published` may be empty.
 SpeedupTable make_table(const Side& result, const std::vector<Side>& published);
 
+/// Adds to each row what a comparison of the same side with a baseline says of it, and what the baseline has
+/// besides; `baseline` names it.
+void add_verdicts(SpeedupTable& table, const Comparison& comparison, const std::string& baseline);
+
+/// "3 operators, 20 lines, 1 wrong or failed row".
+std::string headline(const SpeedupTable& table);
+
 void write_table_text(std::ostream& out, const SpeedupTable& table);
+/// For a pull request: survives GitHub's renderer.
 void write_table_markdown(std::ostream& out, const SpeedupTable& table);
+/// The machine's form: one object, a line a line.
+void write_table_json(std::ostream& out, const SpeedupTable& table);
 
 }  // namespace strictbench

@@ -1,117 +1,17 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
-#include <map>
-#include <set>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "report/grid.h"
-#include "report/row_name.h"
 #include "report/table.h"
+#include "report/table_cells.h"
 #include "report/text.h"
 
 namespace strictbench {
 namespace {
-
-struct Protocol {
-  std::string_view timer;
-  std::string_view words;
-};
-constexpr std::array<Protocol, 5> protocols{{
-    {"graph", "mean of back-to-back launches replayed as a CUDA graph"},
-    {"cold", "one launch, caches flushed before it, launch cost hidden"},
-    {"wall", "host clock over back-to-back calls and one synchronize, divided by the calls"},
-    {"event", "two events around one call of many launches"},
-    {"cpu", "host clock over back-to-back calls on the CPU, divided by the calls"},
-}};
-
-std::string times(double speedup) { return fixed(speedup, speedup < 9.995 ? 2 : speedup < 99.95 ? 1 : 0); }
-
-std::string speedup_cell(const Measured& measured) {
-  if (std::isnan(measured.speedup)) return "";
-  std::string text = times(measured.speedup) + " x";
-  if (std::isnan(measured.speedup_low)) return text;
-  return text.append(" (")
-      .append(times(measured.speedup_low))
-      .append(" to ")
-      .append(times(measured.speedup_high))
-      .append(")");
-}
-
-/// 0.02 is "2 %", 1e-6 is "0.0001 %".
-std::string percent(double fraction) {
-  std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.3g %%", 100 * fraction);
-  return buffer.data();
-}
-
-std::string within(double tolerance) {
-  return std::isinf(tolerance) ? "within a tolerance not stated" : "within " + percent(tolerance);
-}
-
-/// What the checks of a line's variants came to; the gravest wins. `bits` is said of those alone that were
-/// held to every bit: "bits; cublas within 2 %".
-std::string check_cell(const OperatorTable& group, const TableLine& line) {
-  std::map<double, std::string> held_to;  // tolerance, and who was held to it
-  for (const std::string& variant : group.variants) {
-    const auto found = line.variants.find(variant);
-    if (found == line.variants.end() || !found->second.trouble.empty()) continue;
-    std::string& names = held_to[found->second.tolerance];
-    names += (names.empty() ? "" : ", ") + variant;
-  }
-  bool all_checked = true;
-  for (const auto& [variant, measured] : line.variants) {
-    if (measured.trouble.rfind("wrong", 0) == 0) return "FAILED";
-    all_checked = all_checked && (measured.checked || !measured.trouble.empty());
-  }
-  if (!all_checked) return "not stated";
-  std::string cell;
-  for (const auto& [tolerance, names] : held_to) {
-    if (!cell.empty()) cell += "; ";
-    cell += tolerance > 0 ? names + " " + within(tolerance) : "bits";
-  }
-  return cell;
-}
-
-std::string control_cell(const TableLine& line) {
-  if (!line.control) return "";
-  switch (*line.control) {
-    case Steadiness::steady:
-      return "control: steady";
-    case Steadiness::moved:
-      return "control: MOVED";
-    case Steadiness::unclear:
-      break;
-  }
-  return "control: unclear";
-}
-
-/// How many controls an operator has and what became of them; empty where it has none.
-std::string control_note(const OperatorTable& group) {
-  std::map<Steadiness, int> counts;
-  int all = 0;
-  for (const TableLine& line : group.lines) {
-    if (!line.control) continue;
-    ++counts[*line.control];
-    ++all;
-  }
-  if (all == 0) return "";
-  std::string note =
-      std::to_string(all) + (all == 1 ? " control line" : " control lines") +
-      ", where legacy and new run the same code: " + std::to_string(counts[Steadiness::steady]) +
-      " steady (all of the interval within " + percent(control_threshold) + " of 1), " +
-      std::to_string(counts[Steadiness::moved]) + " MOVED, " + std::to_string(counts[Steadiness::unclear]) +
-      " unclear";
-  if (counts[Steadiness::moved] > 0) {
-    note +=
-        ". What moves a control is the machine or the measurement, unless the code is not the same after "
-        "all: until it holds still, a gain or loss of that size on the operator's other lines proves "
-        "nothing";
-  }
-  return note;
-}
 
 /// The change from legacy to new in percent. Shown for whole calls, the ones that `event` times: there a
 /// change is a few percent to some tens, which a factor near 1 hides, while of a kernel that is 5 or 50,000
@@ -121,7 +21,8 @@ bool shows_change(const OperatorTable& group) {
   return std::any_of(group.lines.begin(), group.lines.end(), has_event);
 }
 
-Grid grid_of(const OperatorTable& group) {
+/// The first `most` lines.
+Grid grid_of(const SpeedupTable& table, const OperatorTable& group, std::size_t most = SIZE_MAX) {
   const bool change = shows_change(group);
   const bool controls = std::any_of(group.lines.begin(), group.lines.end(),
                                     [](const TableLine& line) { return line.control.has_value(); });
@@ -131,11 +32,13 @@ Grid grid_of(const OperatorTable& group) {
     if (variant != "legacy") columns.push_back({"legacy / " + variant, Align::right, false});
     if (variant == "new" && change) columns.push_back({"change", Align::right, false});
   }
-  if (controls) columns.push_back({"verdict", Align::left, false});
+  if (controls) columns.push_back({table.judged ? "control" : "verdict", Align::left, false});
+  if (table.judged) columns.push_back({"verdict", Align::left, false});
   columns.push_back({"check", Align::left, false});
   columns.push_back({"why", Align::left, false});
   Grid grid(std::move(columns));
   for (const TableLine& line : group.lines) {
+    if (most-- == 0) break;
     std::vector<std::string> cells{line.shape, line.timer};
     std::string why;
     for (const std::string& variant : group.variants) {
@@ -156,7 +59,8 @@ Grid grid_of(const OperatorTable& group) {
         why.append(variant).append(" ").append(trouble);
       }
     }
-    if (controls) cells.push_back(control_cell(line));
+    if (controls) cells.push_back(line.control ? "control: " + control_word(line) : "");
+    if (table.judged) cells.push_back(verdict_cell(group, line));
     cells.push_back(check_cell(group, line));
     cells.push_back(why);
     grid.add(std::move(cells));
@@ -174,7 +78,7 @@ Grid published_grid(const SpeedupTable& table) {
              {"published on", Align::left, false},
              {"measured on", Align::left, false},
              {"why", Align::left, false}});
-  const auto speedup = [](double value) { return std::isnan(value) ? "" : times(value) + " x"; };
+  const auto speedup = [](double value) { return std::isnan(value) ? "" : speedup_text(value); };
   for (const PublishedLine& line : table.published) {
     const bool measured = !std::isnan(line.measured);
     grid.add({line.name, readable_time(line.published), measured ? readable_time(line.measured) : "",
@@ -184,43 +88,17 @@ Grid published_grid(const SpeedupTable& table) {
   return grid;
 }
 
-/// Who was held to a tolerance, and how near they came; empty where every row was held to bits.
-std::string tolerance_note(const SpeedupTable& table) {
-  std::string held;
-  for (const OperatorTable& group : table.operators) {
-    for (const std::string& variant : group.variants) {
-      double tolerance = 0;
-      double error = no_number;
-      for (const TableLine& line : group.lines) {
-        const auto found = line.variants.find(variant);
-        if (found == line.variants.end()) continue;
-        tolerance = std::max(tolerance, found->second.tolerance);
-        error = std::fmax(error, found->second.relative_error);
-      }
-      if (tolerance == 0) continue;
-      held += (held.empty() ? "" : ", ") + group.op + " " + variant;
-      held += " (" + (std::isnan(error) ? "not stated" : percent(error)) + ")";
-    }
-  }
-  if (held.empty()) return "";
-  return "check: bits, where every bit is the oracle's; within, where a relative L2 error is all that is "
-         "held to, and no equality. The largest error of each: " +
-         held;
-}
-
-std::vector<std::string> legend_lines(const SpeedupTable& table) {
-  std::set<std::string> timers;
-  for (const OperatorTable& group : table.operators) {
-    for (const TableLine& line : group.lines) timers.insert(line.timer);
-  }
+/// What the figures leave out, and who was held to what.
+std::vector<std::string> notes_above(const SpeedupTable& table) {
   std::vector<std::string> lines;
-  for (const Protocol& protocol : protocols) {
-    if (timers.count(std::string(protocol.timer)) == 0) continue;
-    lines.push_back("timer " + std::string(protocol.timer) + ": " + std::string(protocol.words));
+  for (std::string line : {excluded_line(table), tolerance_note(table)}) {
+    if (!line.empty()) lines.push_back(std::move(line));
   }
-  if (std::string note = tolerance_note(table); !note.empty()) lines.push_back(std::move(note));
   return lines;
 }
+
+// GitHub refuses a comment or summary that is too long.
+constexpr std::size_t most_markdown_lines = 200;
 
 constexpr std::string_view published_title =
     "Beside figures published by others (for comparison by eye; no gate, since devices and software differ)";
@@ -229,12 +107,13 @@ constexpr std::string_view published_title =
 
 void write_table_text(std::ostream& out, const SpeedupTable& table) {
   for (const std::string& line : table.header) out << printable(line) << "\n";
-  for (const std::string& line : legend_lines(table)) out << printable(line) << "\n";
+  for (const std::string& line : timer_lines(table)) out << printable(line) << "\n";
+  for (const std::string& line : notes_above(table)) out << printable(line) << "\n";
   for (const std::string& note : table.notes) out << "note: " << printable(note) << "\n";
   if (table.bad_rows > 0) out << table.bad_rows << " wrong or failed rows, shown without a time\n";
   for (const OperatorTable& group : table.operators) {
     out << "\n";
-    grid_of(group).write_text(out);
+    grid_of(table, group).write_text(out);
     if (const std::string note = control_note(group); !note.empty()) out << note << "\n";
   }
   if (table.published.empty()) return;
@@ -244,19 +123,33 @@ void write_table_text(std::ostream& out, const SpeedupTable& table) {
 
 void write_table_markdown(std::ostream& out, const SpeedupTable& table) {
   for (const std::string& line : table.header) out << "- " << markdown_text(line) << "\n";
-  for (const std::string& line : legend_lines(table)) out << "- " << markdown_text(line) << "\n";
+  out << "- " << markdown_text(protocol_line(table)) << "\n";
+  for (const std::string& line : notes_above(table)) out << "- " << markdown_text(line) << "\n";
   for (const std::string& note : table.notes) out << "- note: " << markdown_text(note) << "\n";
   if (table.bad_rows > 0)
     out << "- **" << table.bad_rows << " wrong or failed rows**, shown without a time\n";
   for (const OperatorTable& group : table.operators) {
     out << "\n";
-    grid_of(group).write_markdown(out);
+    grid_of(table, group, most_markdown_lines).write_markdown(out);
+    if (group.lines.size() > most_markdown_lines)
+      out << "\n" << group.lines.size() - most_markdown_lines << " more lines.\n";
     if (const std::string note = control_note(group); !note.empty())
       out << "\n" << markdown_text(note) << "\n";
   }
   if (table.published.empty()) return;
   out << "\n" << published_title << ":\n\n";
   published_grid(table).write_markdown(out);
+}
+
+std::string headline(const SpeedupTable& table) {
+  std::size_t lines = 0;
+  for (const OperatorTable& group : table.operators) lines += group.lines.size();
+  const auto counted = [](std::size_t count, const char* what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+  };
+  std::string text = counted(table.operators.size(), "operator") + ", " + counted(lines, "line");
+  if (table.bad_rows > 0) text += ", " + counted(table.bad_rows, "wrong or failed row");
+  return text;
 }
 
 }  // namespace strictbench
