@@ -1,7 +1,6 @@
 #include "report/kernel_side.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
