@@ -26,7 +26,8 @@ void add_verdicts(SpeedupTable& table, const Comparison& comparison, const std::
   table.header.push_back("baseline: " + baseline + "; " + headline(comparison) + "; threshold " +
                          fixed(100 * comparison.threshold, 2) + " %, error of the whole table " +
                          fixed(100 * comparison.alpha, 2) + " %");
-  for (const std::string& note : comparison.notes) table.notes.push_back("baseline: " + note);
+  for (const std::string& note : comparison.notes)
+    table.notes.push_back(note.starts_with("baseline: ") ? note : "baseline: " + note);
   // Rows that were not measured stand in no line.
   constexpr std::size_t most_named = 20;
   std::size_t missing = 0;

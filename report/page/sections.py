@@ -13,7 +13,8 @@ from result_folder import parse_name
 from sides import Row, Side, canonical
 from words import pair_text
 
-MOST_CARDS = 24  # of one verdict; all of them stand in the table
+# Of one verdict; all of them stand in the table. Rows that are merely new need nobody's eye.
+MOST_CARDS, MOST_NEW_CARDS = 24, 3
 MOST_STRIPS = 40
 
 # Colour is never the only sign: each verdict has its mark and is written out.
@@ -161,9 +162,10 @@ def findings(report: Report, drawn: dict[str, str]) -> Markup:
     parts = []
     for verdict in VERDICTS:
         chosen = [row for row in rows if row.verdict == verdict]
-        parts += [card(row, drawn.get(row.name)) for row in chosen[:MOST_CARDS]]
-        if len(chosen) > MOST_CARDS:
-            parts.append(el("p", f"and {len(chosen) - MOST_CARDS:,} more {verdict}, all of them in the ",
+        most = MOST_NEW_CARDS if verdict == "new" else MOST_CARDS
+        parts += [card(row, drawn.get(row.name)) for row in chosen[:most]]
+        if len(chosen) > most:
+            parts.append(el("p", f"and {len(chosen) - most:,} more {verdict}, all of them in the ",
                             el("a", "table of all rows", href="#rows"), class_="rest"))
     return section("findings", "What is not the same", el("div", parts, class_="cards"))
 
