@@ -106,7 +106,7 @@ class Qwen3Ffn : public Problem {
   /// the bits of legacy.
   Claim claim(std::string_view variant) const override {
     return {.oracle = "layer",
-            .tolerance = 0.002,
+            .tolerance = 0.001,
             .repeatable = true,
             .same_as = variant == "legacy" ? std::string_view{} : std::string_view("legacy")};
   }

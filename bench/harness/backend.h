@@ -18,9 +18,18 @@
 namespace strictbench {
 
 /// sqrt(squared_difference / squared_expected), and where nothing was expected: 0 for nothing, else infinity.
-inline double relative_error(double squared_difference, double squared_expected) {
+inline double relative_l2(double squared_difference, double squared_expected) {
   return squared_difference == 0 ? 0 : std::sqrt(squared_difference / squared_expected);
 }
+
+/// How far one tensor is from another. NaN where an element of either is one.
+struct RelativeError {
+  double whole = 0;  ///< sqrt(sum of (got - expected)^2 / sum of expected^2)
+  /// The same over the worst part, `part_elements` neighbours, which the whole of a large tensor would hide.
+  /// A part's sum of expected^2 counts as no less than the average part's.
+  double worst_part = 0;
+};
+inline constexpr std::size_t part_elements = 256;
 
 /// Where two tensors differ in their bits.
 struct Difference {
@@ -65,8 +74,8 @@ class Backend {
   /// Element i becomes random_normal(key, i) * scale, rounded to dtype.
   virtual void fill_random(void* to, Dtype dtype, std::size_t count, std::uint64_t key, float scale) = 0;
   virtual Difference compare(const void* got, const void* expected, Dtype dtype, std::size_t count) = 0;
-  /// sqrt(sum of (got - expected)^2 / sum of expected^2); NaN where an element of either is one.
-  virtual double relative_error(const void* got, const void* expected, Dtype dtype, std::size_t count) = 0;
+  virtual RelativeError relative_error(const void* got, const void* expected, Dtype dtype,
+                                       std::size_t count) = 0;
   virtual void synchronize() = 0;
   /// Overwrites flush_bytes(), so that nothing of the operator's data is left in the caches.
   virtual void flush() {}
@@ -133,7 +142,7 @@ class Tensor {
   Difference compare(const Tensor& expected) const {
     return backend_->compare(as(), expected.as(), dtype_, count_);
   }
-  double relative_error(const Tensor& expected) const {
+  RelativeError relative_error(const Tensor& expected) const {
     return backend_->relative_error(as(), expected.as(), dtype_, count_);
   }
 

@@ -93,18 +93,29 @@ class CpuBackend : public Backend {
     return dtype == Dtype::fp32 ? compare_elements<std::uint32_t>(got, expected, dtype, count)
                                 : compare_elements<std::uint16_t>(got, expected, dtype, count);
   }
-  double relative_error(const void* got, const void* expected, Dtype dtype, std::size_t count) override {
+  RelativeError relative_error(const void* got, const void* expected, Dtype dtype,
+                               std::size_t count) override {
+    std::vector<std::pair<double, double>> parts((count + part_elements - 1) / part_elements);
     double difference = 0;
     double norm = 0;
     with_type(dtype, [&]<class T>() {
       for (std::size_t i = 0; i < count; ++i) {
         const double e = to_float(static_cast<const T*>(expected)[i]);
         const double d = to_float(static_cast<const T*>(got)[i]) - e;
-        difference += d * d;
-        norm += e * e;
+        parts[i / part_elements].first += d * d;
+        parts[i / part_elements].second += e * e;
       }
     });
-    return strictbench::relative_error(difference, norm);
+    for (const auto& [d, e] : parts) {
+      difference += d;
+      norm += e;
+    }
+    RelativeError error{.whole = relative_l2(difference, norm)};
+    for (const auto& [d, e] : parts) {
+      const double part = relative_l2(d, std::max(e, norm / static_cast<double>(parts.size())));
+      if (!(part <= error.worst_part)) error.worst_part = part;  // NaN, too, is worse
+    }
+    return error;
   }
   void synchronize() override {}
 

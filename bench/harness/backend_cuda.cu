@@ -1,6 +1,7 @@
 #include <cuda_profiler_api.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <map>
 
@@ -55,6 +56,7 @@ __global__ void compare_elements(const T* got, const T* expected, Dtype dtype, s
 struct Squares {
   double difference;
   double expected;
+  unsigned long long worst_part;  ///< bits of a double that is not negative, which order as the numbers do
 };
 
 template <class T>
@@ -69,6 +71,39 @@ __global__ void add_squares(const T* got, const T* expected, std::size_t count, 
   }
   atomicAdd(&squares->difference, difference);
   atomicAdd(&squares->expected, norm);
+}
+
+/// Sum over a block of part_elements threads, in its first one.
+__device__ double block_sum(double value) {
+  __shared__ double sums[part_elements / 32];
+  for (int stride = 16; stride > 0; stride /= 2) value += __shfl_down_sync(0xffffffffu, value, stride);
+  __syncthreads();  // the sums before these have been read
+  if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = value;
+  __syncthreads();
+  double sum = 0;
+  if (threadIdx.x == 0)
+    for (const double s : sums) sum += s;
+  return sum;
+}
+
+/// A block for each part in turn; after add_squares.
+template <class T>
+__global__ void __launch_bounds__(part_elements)
+    find_worst_part(const T* got, const T* expected, std::size_t count, Squares* squares) {
+  const std::size_t parts = (count + part_elements - 1) / part_elements;
+  const double average = squares->expected / static_cast<double>(parts);
+  for (std::size_t part = blockIdx.x; part < parts; part += gridDim.x) {
+    const std::size_t i = part * part_elements + threadIdx.x;
+    const double e = i < count ? to_float(expected[i]) : 0.0;
+    const double d = i < count ? to_float(got[i]) - e : 0.0;
+    const double difference = block_sum(d * d);
+    const double norm = block_sum(e * e);
+    if (threadIdx.x > 0) continue;
+    const double error = difference == 0 ? 0 : sqrt(difference / fmax(norm, average));
+    // Any NaN becomes the greatest of all patterns: worse than infinity.
+    const double worst = error >= 0 ? error : __longlong_as_double(0x7fffffffffffffffll);
+    atomicMax(&squares->worst_part, static_cast<unsigned long long>(__double_as_longlong(worst)));
+  }
 }
 
 __global__ void wait_cycles(long long cycles) {
@@ -190,18 +225,23 @@ class CudaBackend : public Backend {
                                 : compare_as<std::uint16_t>(got, expected, dtype, count);
   }
 
-  double relative_error(const void* got, const void* expected, Dtype dtype, std::size_t count) override {
+  RelativeError relative_error(const void* got, const void* expected, Dtype dtype,
+                               std::size_t count) override {
     if (squares_ == nullptr) cuda_check(cudaMalloc(&squares_, sizeof(Squares)));
     Squares squares{};
     cuda_check(cudaMemcpyAsync(squares_, &squares, sizeof squares, cudaMemcpyHostToDevice, stream_));
     with_type(dtype, [&]<class T>() {
-      add_squares<<<blocks, threads, 0, stream_>>>(static_cast<const T*>(got),
-                                                   static_cast<const T*>(expected), count, squares_);
+      const auto* const g = static_cast<const T*>(got);
+      const auto* const e = static_cast<const T*>(expected);
+      add_squares<<<blocks, threads, 0, stream_>>>(g, e, count, squares_);
+      check_launch();
+      find_worst_part<<<blocks, static_cast<unsigned>(part_elements), 0, stream_>>>(g, e, count, squares_);
+      check_launch();
     });
-    check_launch();
     cuda_check(cudaMemcpyAsync(&squares, squares_, sizeof squares, cudaMemcpyDeviceToHost, stream_));
     synchronize();
-    return strictbench::relative_error(squares.difference, squares.expected);
+    return {.whole = relative_l2(squares.difference, squares.expected),
+            .worst_part = std::bit_cast<double>(squares.worst_part)};
   }
 
   void synchronize() override { cuda_check(cudaStreamSynchronize(stream_)); }

@@ -102,18 +102,43 @@ TEST_F(Cuda, FillsHaveTheCpusBits) {
     backend_->upload(uploaded.as(), on_cpu.as(), on_cpu.bytes());
     on_gpu.fill_random(42);
     EXPECT_EQ(on_gpu.compare(uploaded).count, 0u);
-    EXPECT_EQ(on_gpu.relative_error(uploaded), 0.0);
+    EXPECT_EQ(on_gpu.relative_error(uploaded).whole, 0.0);
     on_cpu.fill_random(42, 0.02f);
     on_gpu.fill_random(42, 0.02f);
-    EXPECT_NEAR(on_gpu.relative_error(uploaded), 0.98, 1e-3);
+    const RelativeError shrunk = on_gpu.relative_error(uploaded);
+    EXPECT_NEAR(shrunk.whole, 0.98, 1e-3);
+    EXPECT_NEAR(shrunk.worst_part, 0.98, 0.3);
     backend_->upload(uploaded.as(), on_cpu.as(), on_cpu.bytes());
     EXPECT_EQ(on_gpu.compare(uploaded).count, 0u);
     on_gpu.poison();
-    EXPECT_TRUE(std::isnan(on_gpu.relative_error(uploaded)));
+    EXPECT_TRUE(std::isnan(on_gpu.relative_error(uploaded).whole));
+    EXPECT_TRUE(std::isnan(on_gpu.relative_error(uploaded).worst_part));
     const Difference all = on_gpu.compare(uploaded);
     EXPECT_EQ(all.count, count);
     EXPECT_EQ(all.first_index, 0u);
     EXPECT_EQ(all.got, dtype == Dtype::fp32 ? poison32 : poison16);
+  }
+}
+
+TEST_F(Cuda, RelativeErrorIsTheCpus) {
+  const auto cpu = make_cpu_backend();
+  for (const Dtype dtype : {Dtype::fp32, Dtype::bf16, Dtype::fp16}) {
+    constexpr std::size_t count = 100'003;
+    Tensor got(*cpu, dtype, count);
+    Tensor expected(*cpu, dtype, count);
+    expected.fill_random(3);
+    got.fill_random(3, 1.01f);
+    cpu->zero(got.as<char>() + 70'000 * size_of(dtype), 40 * size_of(dtype));  // a fault of one part
+    Tensor gpu_got(*backend_, dtype, count);
+    Tensor gpu_expected(*backend_, dtype, count);
+    backend_->upload(gpu_got.as(), got.as(), got.bytes());
+    backend_->upload(gpu_expected.as(), expected.as(), expected.bytes());
+    const RelativeError on_cpu = got.relative_error(expected);
+    const RelativeError on_gpu = gpu_got.relative_error(gpu_expected);
+    EXPECT_NEAR(on_gpu.whole, on_cpu.whole, 1e-9);
+    EXPECT_NEAR(on_gpu.worst_part, on_cpu.worst_part, 1e-9);
+    EXPECT_GT(on_cpu.worst_part, 0.2);
+    EXPECT_LT(on_cpu.whole, 0.05);
   }
 }
 

@@ -80,7 +80,8 @@ class CaseFixture : public benchmark::Fixture {
     if (group_->at(index_).delay) state.counters["delay_us"] = result.delay_seconds * 1e6;
     if (result.claim.tolerance > 0) {  // such a row never reads as equal to the bit
       state.counters["tolerance"] = result.claim.tolerance;
-      state.counters["relative_error"] = result.relative_error;
+      state.counters["relative_error"] = result.error_of_outputs.whole;
+      state.counters["worst_part_error"] = result.error_of_outputs.worst_part;
     }
     if (result.scratch_bytes > 0) state.counters["scratch_bytes"] = static_cast<double>(result.scratch_bytes);
     if (shape_.control) state.counters["control"] = 1;

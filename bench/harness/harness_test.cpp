@@ -105,14 +105,18 @@ TEST(CpuBackend, ComparesPoisonsAndFills) {
     a.fill_random(1);
     b.fill_random(1);
     EXPECT_EQ(a.compare(b).count, 0u);
-    EXPECT_EQ(a.relative_error(b), 0.0);
+    EXPECT_EQ(a.relative_error(b).whole, 0.0);
+    EXPECT_EQ(a.relative_error(b).worst_part, 0.0);
     b.fill_random(1, 1.25f);  // no rounding but of the product
-    EXPECT_NEAR(b.relative_error(a), 0.25, 1e-3);
+    EXPECT_NEAR(b.relative_error(a).whole, 0.25, 1e-3);
+    EXPECT_NEAR(b.relative_error(a).worst_part, 0.25, 0.05);
     b.zero();
-    EXPECT_EQ(b.relative_error(a), 1.0);
-    EXPECT_EQ(a.relative_error(b), INFINITY);
+    EXPECT_EQ(b.relative_error(a).whole, 1.0);
+    EXPECT_EQ(a.relative_error(b).whole, INFINITY);
+    EXPECT_EQ(a.relative_error(b).worst_part, INFINITY);
     b.poison();
-    EXPECT_TRUE(std::isnan(b.relative_error(a)));
+    EXPECT_TRUE(std::isnan(b.relative_error(a).whole));
+    EXPECT_TRUE(std::isnan(b.relative_error(a).worst_part));
     EXPECT_EQ(b.compare(a).count, 1001u);
     EXPECT_EQ(b.compare(a).got, dtype == Dtype::fp32 ? poison32 : poison16);
   }

@@ -1,9 +1,11 @@
 #include "bench/harness/measure.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <map>
+#include <set>
 
 #include "bench/harness/nvtx.h"
 #include "bench/harness/output_check.h"
@@ -32,13 +34,7 @@ class Measurer::Shape {
     const NvtxRange range(nvtx_name(c.name, "check"));
     result.claim = placement(0).claim(c.variant);
     result.scratch_bytes = placement(0).scratch_bytes(c.variant);
-    if (all_.launched_.insert(c.variant).second) {
-      // A kernel's first launch may load code or grow its stack, which waits for the whole device: never for
-      // the first time behind the timer's blocking kernel.
-      poison_and_prepare(placement(0), c.variant);
-      placement(0).call(c.variant)(all_.backend_.stream());
-      all_.backend_.synchronize();
-    }
+    launch_unblocked(c.variant);
     result.delay_seconds = c.delay.value_or(0) * undelayed_[{c.variant, c.timer}];
     if (const std::string broken = placement(0).broken_promise(c.variant); !broken.empty())
       return fail(result, broken);
@@ -89,6 +85,21 @@ class Measurer::Shape {
   }
 
  private:
+  /// A variant's first launch may load code, grow the stack or set up a library, which waits for the whole
+  /// device: never for the first time behind the timer's blocking kernel. Another shape may be another
+  /// kernel; but a call over long_call_seconds is not spent on each of them.
+  void launch_unblocked(const std::string& variant) {
+    if (!launched_.insert(variant).second) return;
+    double& longest = all_.longest_launch_[variant];
+    if (longest > long_call_seconds) return;
+    poison_and_prepare(placement(0), variant);
+    const auto start = std::chrono::steady_clock::now();
+    placement(0).call(variant)(all_.backend_.stream());
+    all_.backend_.synchronize();
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    longest = std::max(longest, elapsed.count());
+  }
+
   /// A sampler for each placement, and how many samples they take.
   struct Planned {
     std::vector<std::unique_ptr<Sampler>> samplers;
@@ -149,7 +160,9 @@ class Measurer::Shape {
     poison_and_prepare(problem, c.variant);
     const double seconds = sampler.sample();
     const OutputCheck::Result outcome = check_.compare(problem, c.variant);
-    result.relative_error = std::max(result.relative_error, outcome.relative_error);
+    result.error_of_outputs.whole = std::max(result.error_of_outputs.whole, outcome.error.whole);
+    result.error_of_outputs.worst_part =
+        std::max(result.error_of_outputs.worst_part, outcome.error.worst_part);
     if (!outcome.wrong.empty()) fail(result, outcome.wrong + " (" + when + ", " + outcome.against + ")");
     return seconds;
   }
@@ -177,6 +190,7 @@ class Measurer::Shape {
   const ShapeEntry& entry_;
   std::vector<std::unique_ptr<Problem>> placements_;
   OutputCheck check_;
+  std::set<std::string> launched_;  ///< variants that have run on this shape
   std::map<const Case*, Planned> planned_;
   std::map<std::pair<std::string, Timer>, double> undelayed_;  ///< seconds of a call with a wait of no length
 };

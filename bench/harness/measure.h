@@ -1,7 +1,7 @@
 /// The protocol of one shape: inputs, check against the oracle, warm-up, samples in turn, check again.
 #pragma once
 #include <functional>
-#include <set>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,12 +15,12 @@ namespace strictbench {
 
 /// What measuring a case gave. With an error or a reason to skip there are no samples.
 struct Measured {
-  std::vector<double> samples;  ///< seconds per call
-  int calls = 1;                ///< calls that one sample averages, on each placement
-  int placements = 1;           ///< sets of buffers that one sample averages
-  double delay_seconds = 0;     ///< what an arm of a calibration was to wait after each call
-  Claim claim;                  ///< what the outputs were held to
-  double relative_error = 0;    ///< the largest seen, of a claim with a tolerance
+  std::vector<double> samples;     ///< seconds per call
+  int calls = 1;                   ///< calls that one sample averages, on each placement
+  int placements = 1;              ///< sets of buffers that one sample averages
+  double delay_seconds = 0;        ///< what an arm of a calibration was to wait after each call
+  Claim claim;                     ///< what the outputs were held to
+  RelativeError error_of_outputs;  ///< the largest seen, of a claim with a tolerance
   std::size_t scratch_bytes = 0;
   std::string error;    ///< "check failed: ..." or what was thrown
   std::string skipped;  ///< why it was not tried
@@ -57,7 +57,7 @@ class Measurer {
   Backend& backend_;
   const OperatorBench& bench_;
   MeasureOptions options_;
-  std::set<std::string> launched_;  ///< variants that have run once in this process
+  std::map<std::string, double> longest_launch_;  ///< seconds of a first launch, by variant
 };
 
 }  // namespace strictbench

@@ -95,11 +95,17 @@ OutputCheck::Result OutputCheck::compare(Problem& problem, std::string_view vari
       result.wrong = differs(expected(claim.oracle), i);
       continue;
     }
-    const double error = outputs[i].tensor->relative_error(expected(claim.oracle)[i]);
-    result.relative_error = std::max(result.relative_error, error);
-    if (!(error <= claim.tolerance)) {  // NaN, as of an element never written, is no small error
-      result.wrong = std::string(outputs[i].name) + " is off by " + short_number(error) +
-                     " (relative L2 error), " + short_number(claim.tolerance) + " is allowed";
+    const RelativeError error = outputs[i].tensor->relative_error(expected(claim.oracle)[i]);
+    result.error.whole = std::max(result.error.whole, error.whole);
+    result.error.worst_part = std::max(result.error.worst_part, error.worst_part);
+    const std::string name(outputs[i].name);
+    if (!(error.whole <= claim.tolerance)) {  // NaN, as of an element never written, is no small error
+      result.wrong = name + " is off by " + short_number(error.whole) + " (relative L2 error), " +
+                     short_number(claim.tolerance) + " is allowed";
+    } else if (!(error.worst_part <= part_allowance * claim.tolerance)) {
+      result.wrong = name + " is off by " + short_number(error.worst_part) + " in its worst " +
+                     std::to_string(part_elements) + " elements (relative L2 error), " +
+                     short_number(part_allowance * claim.tolerance) + " is allowed";
     } else if (!repeated.empty()) {
       result.wrong = differs(kept_.find(repeated)->second, i);
       if (!result.wrong.empty())

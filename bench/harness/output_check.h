@@ -21,9 +21,9 @@ class OutputCheck {
   void before(std::string_view variant);
 
   struct Result {
-    std::string wrong;          ///< empty: the claim is kept
-    std::string against;        ///< what it was compared with: "oracle ascending"
-    double relative_error = 0;  ///< the largest of the outputs, of a claim with a tolerance
+    std::string wrong;    ///< empty: the claim is kept
+    std::string against;  ///< what it was compared with: "oracle ascending"
+    RelativeError error;  ///< the largest of the outputs, of a claim with a tolerance
   };
 
   /// Compares the outputs of `problem`, just written by `variant`, up to the first that is wrong.

@@ -73,9 +73,12 @@ TEST(OutputCheck, BitwiseClaimsAreHeldToEveryOutput) {
 TEST(OutputCheck, ToleranceAllowsAsMuchAsItSays) {
   const OutputCheck::Result small = outcome(within, slightly);
   EXPECT_EQ(small.wrong, "");
-  EXPECT_NEAR(small.relative_error, 0.04 / std::sqrt(100 + 400 + 900 + 1600), 1e-6);
+  EXPECT_NEAR(small.error.whole, 0.04 / std::sqrt(100 + 400 + 900 + 1600), 1e-6);
   const auto large = outcome(within, [](float* first, float*) { first[0] = 1.1f; });
   EXPECT_EQ(large.wrong, "first is off by 0.0183 (relative L2 error), 0.01 is allowed");
+  const Claim loose{.oracle = "any", .tolerance = 0.5};
+  const auto half = outcome(loose, [](float* first, float*) { first[0] = 3.0f; });
+  EXPECT_EQ(half.wrong, "");  // 0.37 of the whole, which is one part
 }
 
 TEST(OutputCheck, ToleranceForgivesNoNanAndNothingUnwritten) {
@@ -106,6 +109,19 @@ TEST(OutputCheck, AVariantMayHaveToRepeatAnother) {
   const auto other = outcome(same, slightly);
   EXPECT_NE(other.wrong.find("second: element 3"), std::string::npos) << other.wrong;
   EXPECT_EQ(other.against, "the bits of legacy");
+}
+
+TEST(OutputCheck, ARowThatIsMissingDoesNotHideInALargeOutput) {
+  const auto backend = make_cpu_backend();
+  constexpr std::size_t rows = 20'000;
+  Tensor expected(*backend, Dtype::fp32, rows * part_elements);
+  Tensor got(*backend, Dtype::fp32, rows * part_elements);
+  expected.fill_random(1);
+  got.fill_random(1);
+  EXPECT_EQ(got.relative_error(expected).worst_part, 0.0);
+  backend->zero(got.as<float>() + 777 * part_elements, part_elements * sizeof(float));
+  EXPECT_LT(got.relative_error(expected).whole, 0.01);  // the whole alone would let it pass
+  EXPECT_GT(got.relative_error(expected).worst_part, 0.9);
 }
 
 TEST(OutputCheck, LabelsSayWhatWasHeldToATolerance) {

@@ -88,6 +88,7 @@ class Tolerances(unittest.TestCase):
             self.assertEqual(row["tolerance"], 0.01)
             self.assertGreater(row["relative_error"], 0)
             self.assertLess(row["relative_error"], 0.001)
+            self.assertGreaterEqual(row["worst_part_error"], row["relative_error"])
             self.assertEqual(row["control"], 1)
         self.assertNotIn("tolerance", self.rows[name("legacy", "near")][0])
         self.assertEqual(self.rows[name("new", "near")][0]["scratch_bytes"], 64)
