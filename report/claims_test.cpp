@@ -60,6 +60,30 @@ Side processes(double ratio, double wobble, const Json& more, const std::string&
   return side_of(files);
 }
 
+TEST(Bars, AreShownOverNewAndNotUnderLegacy) {
+  std::vector<Json> files;
+  for (int i = 0; i < 6; ++i) {
+    const double drift = 1 + 0.1 * i;  // hits all of a process alike
+    files.push_back(
+        file_of({row(name_of("legacy"), 3000 * drift, checked), row(name_of("new"), 1000 * drift, checked),
+                 row(name_of("copy"), 940 * drift, checked)}));
+  }
+  const SpeedupTable table = make_table(side_of(files), {});
+  const Measured& copy = table.operators.at(0).lines.at(0).variants.at("copy");
+  EXPECT_NEAR(copy.over_new, 0.94, 1e-9);
+  EXPECT_GT(copy.over_new_low, 0.92);
+  EXPECT_LT(copy.over_new_high, 0.96);
+  EXPECT_TRUE(std::isnan(table.operators.at(0).lines.at(0).variants.at("new").over_new));
+  EXPECT_TRUE(holds(text_of(table), "copy / new")) << text_of(table);
+  EXPECT_TRUE(holds(text_of(table), "0.94 x (0.9")) << text_of(table);
+  EXPECT_FALSE(holds(text_of(table), "legacy / copy"));
+  EXPECT_TRUE(std::isnan(make_table(side_of({file_of({row(name_of("copy"), 1, checked)})}), {})
+                             .operators.at(0)
+                             .lines.at(0)
+                             .variants.at("copy")
+                             .over_new));
+}
+
 TEST(TableCheck, BitsWhereEveryVariantPassedBitForBit) {
   const std::string text =
       text_of_rows({row(name_of("legacy"), 3, checked), row(name_of("new"), 1, checked)});

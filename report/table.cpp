@@ -69,13 +69,15 @@ Measured measure(const Evidence& evidence) {
   return measured;
 }
 
-/// A speedup that waits for its timer's other rows: what they say of the spread narrows or widens it.
+/// A ratio that waits for its timer's other rows: what they say of the spread narrows or widens it.
 struct Pairing {
-  Measured* variant;
-  std::vector<double> log_ratios;  // legacy / variant, one per process that has both
+  double* ratio;  // of the median processes
+  double* low;
+  double* high;
+  std::vector<double> log_ratios;  // one per process that has both
 };
 
-void fill_speedups(const std::vector<Pairing>& pairings) {
+void fill_ratios(const std::vector<Pairing>& pairings) {
   std::vector<Spread> spreads;
   for (const Pairing& pairing : pairings) spreads.push_back(spread_of(pairing.log_ratios));
   const SpreadPrior prior = learn_prior(spreads);
@@ -83,11 +85,22 @@ void fill_speedups(const std::vector<Pairing>& pairings) {
     if (pairing.log_ratios.empty()) continue;
     const Interval interval = paired_interval(pairing.log_ratios, prior, alpha);
     // The median, as the times beside it are: one disturbed process does not move it.
-    pairing.variant->speedup = std::exp(median(pairing.log_ratios));
+    *pairing.ratio = std::exp(median(pairing.log_ratios));
     if (std::isinf(interval.half_width)) continue;
-    pairing.variant->speedup_low = std::exp(interval.centre - interval.half_width);
-    pairing.variant->speedup_high = std::exp(interval.centre + interval.half_width);
+    *pairing.low = std::exp(interval.centre - interval.half_width);
+    *pairing.high = std::exp(interval.centre + interval.half_width);
   }
+}
+
+/// log(above / below), one per process that has both.
+std::vector<double> log_ratios(const Evidence& above, const Evidence& below) {
+  std::vector<double> ratios;
+  const std::map<ProcessKey, double> others = log_times(below);
+  for (const auto& [process, log_time] : log_times(above)) {
+    const auto same = others.find(process);
+    if (same != others.end()) ratios.push_back(log_time - same->second);
+  }
+  return ratios;
 }
 
 /// Whether a control held still, from its interval of legacy / new.
@@ -133,22 +146,25 @@ class Sorter {
     std::map<std::string, std::vector<Pairing>> by_timer;
     for (OperatorTable& group : table_.operators) {
       for (TableLine& line : group.lines) {
-        const auto legacy = line.variants.find("legacy");
-        if (legacy == line.variants.end() || std::isnan(legacy->second.time)) continue;
         const std::string key = group.op + "\n" + line.shape + "\n" + line.timer + "\n";
-        const std::map<ProcessKey, double> control = log_times(*evidence_.at(key + "legacy"));
+        const auto timed = [&](const std::string& variant) {
+          const auto found = line.variants.find(variant);
+          return found != line.variants.end() && !std::isnan(found->second.time);
+        };
         for (auto& [variant, measured] : line.variants) {
-          if (variant == "legacy" || std::isnan(measured.time)) continue;
-          Pairing pairing{&measured, {}};
-          for (const auto& [process, log_time] : log_times(*evidence_.at(key + variant))) {
-            const auto same = control.find(process);
-            if (same != control.end()) pairing.log_ratios.push_back(same->second - log_time);
-          }
-          by_timer[line.timer].push_back(std::move(pairing));
+          if (!timed(variant)) continue;
+          const Evidence& evidence = *evidence_.at(key + variant);
+          if (variant != "legacy" && timed("legacy"))
+            by_timer[line.timer].push_back({&measured.speedup, &measured.speedup_low, &measured.speedup_high,
+                                            log_ratios(*evidence_.at(key + "legacy"), evidence)});
+          if (is_bar(variant) && timed("new"))
+            by_timer[line.timer].push_back({&measured.over_new, &measured.over_new_low,
+                                            &measured.over_new_high,
+                                            log_ratios(evidence, *evidence_.at(key + "new"))});
         }
       }
     }
-    for (const auto& [timer, pairings] : by_timer) fill_speedups(pairings);
+    for (const auto& [timer, pairings] : by_timer) fill_ratios(pairings);
     for (OperatorTable& group : table_.operators) {
       for (TableLine& line : group.lines) {
         if (line.control) line.control = steadiness_of(line);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/compare.h"
@@ -23,9 +24,15 @@ struct Measured {
   double speedup = no_number;  // legacy / this variant, with its interval at 99 %
   double speedup_low = no_number;
   double speedup_high = no_number;
+  double over_new = no_number;  // of a bar: its time / new's, with its interval at 99 %
+  double over_new_low = no_number;
+  double over_new_high = no_number;
   std::string verdict;       // of `compare` against a baseline, where there is one
   double ratio = no_number;  // and its ratio
 };
+
+/// Whether a variant is a bar that `new` is held against: a plain copy of the same bytes, a vendor's library.
+constexpr bool is_bar(std::string_view variant) { return variant == "copy" || variant == "cublas"; }
 
 /// A control's times may differ by this much: where legacy and new run the same code, so must their times.
 inline constexpr double control_threshold = 0.03;

@@ -62,11 +62,11 @@ std::string verdict_of(const Measured& measured) {
 
 }  // namespace
 
-std::string speedup_cell(const Measured& measured) {
-  if (std::isnan(measured.speedup)) return "";
-  std::string text = speedup_text(measured.speedup);
-  if (std::isnan(measured.speedup_low)) return text;
-  return text + " (" + factor(measured.speedup_low) + " to " + factor(measured.speedup_high) + ")";
+std::string ratio_cell(double ratio, double low, double high) {
+  if (std::isnan(ratio)) return "";
+  std::string text = speedup_text(ratio);
+  if (std::isnan(low)) return text;
+  return text + " (" + factor(low) + " to " + factor(high) + ")";
 }
 
 std::string check_cell(const OperatorTable& group, const TableLine& line) {

@@ -7,8 +7,8 @@
 
 namespace strictbench {
 
-/// "5.21 x (5.20 to 5.21)"; empty where there is no speedup.
-std::string speedup_cell(const Measured& measured);
+/// "5.21 x (5.20 to 5.21)"; empty where there is no ratio.
+std::string ratio_cell(double ratio, double low, double high);
 
 /// What the checks of a line's variants came to; the gravest wins. `bits` is said of those alone that were
 /// held to every bit: "bits; cublas within 2 %".

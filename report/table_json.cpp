@@ -18,6 +18,11 @@ Json variant_object(const std::string& variant, const Measured& measured, bool j
     object["speedup_low"] = number(measured.speedup_low);
     object["speedup_high"] = number(measured.speedup_high);
   }
+  if (is_bar(variant)) {
+    object["over_new"] = number(measured.over_new);
+    object["over_new_low"] = number(measured.over_new_low);
+    object["over_new_high"] = number(measured.over_new_high);
+  }
   if (judged) object["verdict"] = measured.verdict.empty() ? Json(nullptr) : Json(measured.verdict);
   object["trouble"] = measured.trouble;
   return object;

@@ -29,7 +29,8 @@ Grid grid_of(const SpeedupTable& table, const OperatorTable& group, std::size_t 
   std::vector<Column> columns{{group.op, Align::left, true}, {"timer", Align::left, false}};
   for (const std::string& variant : group.variants) {
     columns.push_back({variant, Align::right, false});
-    if (variant != "legacy") columns.push_back({"legacy / " + variant, Align::right, false});
+    if (variant != "legacy")
+      columns.push_back({is_bar(variant) ? variant + " / new" : "legacy / " + variant, Align::right, false});
     if (variant == "new" && change) columns.push_back({"change", Align::right, false});
   }
   if (controls) columns.push_back({table.judged ? "control" : "verdict", Align::left, false});
@@ -49,7 +50,12 @@ Grid grid_of(const SpeedupTable& table, const OperatorTable& group, std::size_t 
       cells.push_back(timed    ? readable_time(found->second.time)
                       : stands ? trouble.substr(0, trouble.find(':'))
                                : "");
-      if (variant != "legacy") cells.push_back(timed ? speedup_cell(found->second) : "");
+      if (variant != "legacy") {
+        const Measured measured = stands ? found->second : Measured{};
+        cells.push_back(is_bar(variant)
+                            ? ratio_cell(measured.over_new, measured.over_new_low, measured.over_new_high)
+                            : ratio_cell(measured.speedup, measured.speedup_low, measured.speedup_high));
+      }
       if (variant == "new" && change) {
         const bool paired = timed && !std::isnan(found->second.speedup);
         cells.push_back(paired ? readable_change(1 / found->second.speedup) : "");
