@@ -3,6 +3,7 @@
 ///
 /// The published text says "32 tokens and more"; its code, followed here, says multiples of 32. So 33, 48 and
 /// 100 tokens fall off a cliff, and so does any number of tokens if `out` does not fit.
+#include "kernels/common/require.h"
 #include "kernels/dw_gemm/dw_gemm.h"
 #include "kernels/tile_tree_gemm/tile_tree_gemm.h"
 
@@ -29,6 +30,15 @@ void dispatch(const Args& args, Stream stream, Launch tiled, TileTree tensor_cor
     case Path::tiled:
       return tiled(args, stream);
     case Path::tensor_core:
+      // What the tensor-core path would refuse, in this operator's words.
+      static_assert(tile_tree_gemm::max_k == 2097152 && tile_tree_gemm::max_m == 4194240 &&
+                    tile_tree_gemm::max_n == 137438953408);
+      require(args.shape.tokens <= tile_tree_gemm::max_k,
+              "dw_gemm: the tensor-core path takes shape.tokens of at most 2097152");
+      require(args.shape.out <= tile_tree_gemm::max_m,
+              "dw_gemm: the tensor-core path takes shape.out of at most 4194240");
+      require(args.shape.in <= tile_tree_gemm::max_n,
+              "dw_gemm: the tensor-core path takes shape.in of at most 137438953408");
       return tensor_core(as_tile_tree(args), stream);
     case Path::legacy:
       return legacy(args, stream);

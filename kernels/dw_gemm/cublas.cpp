@@ -12,6 +12,7 @@
 #include <source_location>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "kernels/common/cuda_error.h"
 #include "kernels/dw_gemm/dw_gemm.h"
@@ -60,12 +61,19 @@ class Library {
   void* library_;
 };
 
-/// A handle and its workspace, made for a device by the first call there, and kept: a workspace that the
-/// handle took from the stream's pool by itself could not be captured in a graph.
+/// A stream's handle and workspace, made by the first call on it, and kept: a workspace that the handle took
+/// from the stream's pool by itself could not be captured in a graph. Two streams that shared one would write
+/// into each other's sums.
 struct Context {
-  explicit Context(const Library& library) {
+  Context(const Library& library, Stream stream) {
+    cudaStreamCaptureStatus capture{};
+    cuda_check(cudaStreamIsCapturing(stream, &capture));
+    if (capture != cudaStreamCaptureStatusNone)
+      throw std::runtime_error("dw_gemm: the first call of cublas on a stream must not be captured");
     library.check(library.create(&handle));
     cuda_check(cudaMalloc(&workspace, cublas_workspace_bytes));
+    library.check(library.set_stream(handle, stream));  // before the workspace, which it would forget
+    library.check(library.set_workspace(handle, workspace, cublas_workspace_bytes));
   }
   cublasHandle_t handle = nullptr;
   void* workspace = nullptr;
@@ -76,15 +84,13 @@ struct Context {
 void cublas(const Args& args, Stream stream) {
   validate(args);
   const auto [tokens, in, out] = args.shape;
-  static std::mutex one_at_a_time;  // a handle is set to a stream and then used
+  static std::mutex one_at_a_time;  // guards the map, and a stream's handle from two threads
   const std::lock_guard lock(one_at_a_time);
   static const Library library;
-  static std::map<int, Context> contexts;
+  static std::map<std::pair<int, Stream>, Context> contexts;  // by device and stream
   int device = 0;
   cuda_check(cudaGetDevice(&device));
-  const Context& context = contexts.try_emplace(device, library).first->second;
-  library.check(library.set_stream(context.handle, stream));  // which forgets the workspace
-  library.check(library.set_workspace(context.handle, context.workspace, cublas_workspace_bytes));
+  const Context& context = contexts.try_emplace({device, stream}, library, stream).first->second;
   // To cuBLAS, which counts down columns, dW [out, in] is [in, out] = X^T dY with X as [in, tokens].
   const float one = 1.0f;
   const float zero = 0.0f;

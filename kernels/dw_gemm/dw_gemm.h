@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/common/dtype.h"
+#include "kernels/common/require.h"
 #include "kernels/common/variant.h"
 
 namespace strictbench::dw_gemm {
@@ -32,18 +33,44 @@ struct Args {
 inline constexpr std::int64_t leaf_tokens = 32;
 /// The most tokens that the tiled variants take.
 inline constexpr std::int64_t tiled_tokens = 31;
-/// The most tokens that the recursive variant takes: the frames of seven calls fit the 1 KB of stack that a
-/// thread has by default.
+/// The most tokens that `legacy` sums by recursion on a GPU: the frames of seven calls fit the 1 KB of stack
+/// that a thread has by default. From there on it walks the same tree with sums of its own on a stack.
 inline constexpr std::int64_t recursive_tokens = 2048;
-/// Device memory that the first call of `cublas` takes as its workspace: what the vendor advises for Hopper.
+/// The most tokens, and the largest `in`, of `legacy` on a GPU: blocks of 16 along a grid's second side.
+inline constexpr std::int64_t naive_side = grid_y * 16;
+/// Device memory that `cublas` takes as its workspace for each stream: what the vendor advises for Hopper.
 inline constexpr std::size_t cublas_workspace_bytes = 32 << 20;
 
 /// Which kernel `new` runs.
 enum class Path { tiled, tensor_core, legacy };
 Path path_of(const Shape& shape);
 
-/// Throws std::invalid_argument unless sizes are positive, x, dy and dw neither null nor misaligned, and dw
-/// apart from both.
+/// A leaf of the K-tree over [0, tokens), and how many inner nodes are complete as soon as it is, and were
+/// not before: whoever adds up the leaves in order on a stack takes that many sums off it.
+struct Leaf {
+  std::int64_t first;
+  std::int64_t last;
+  int sums_after;
+};
+
+/// The leaf that token `t` belongs to.
+constexpr Leaf leaf_of(std::int64_t t, std::int64_t tokens) {
+  Leaf leaf{0, tokens, 0};
+  while (leaf.last - leaf.first > leaf_tokens) {
+    const std::int64_t mid = leaf.first + (leaf.last - leaf.first) / 2;
+    if (t < mid) {
+      leaf.last = mid;
+      leaf.sums_after = 0;
+    } else {
+      leaf.first = mid;
+      ++leaf.sums_after;  // the nodes from the last turn to the left on end where this one does
+    }
+  }
+  return leaf;
+}
+
+/// Throws std::invalid_argument unless sizes are positive, x, dy and dw neither null nor misaligned, all
+/// within 64-bit addresses, and dw apart from both.
 void validate(const Args& args);
 /// The same for x_transposed, of the variants that use it.
 void validate_transposed(const Args& args);
@@ -61,10 +88,13 @@ void naive_recursive(const Args& args, Stream stream);      // CUDA: transpose, 
 void naive_loop(const Args& args, Stream stream);           // CUDA: the same with a loop for the leaf
 void tiled_outer_product(const Args& args, Stream stream);  // CUDA: 128x128 tiles, tokens staged once
 void by_token_count(const Args& args, Stream stream);       // CUDA: the kernel of path_of(shape)
-void cublas(const Args& args, Stream stream);               // CUDA: the vendor's library, in its own order
-void cpu_naive(const Args& args, Stream stream);            // CPU: transpose, one element at a time
-void cpu_tiled(const Args& args, Stream stream);            // CPU: 128x128 tiles of fp32 accumulators
-void cpu_by_token_count(const Args& args, Stream stream);   // CPU: as by_token_count
+/// CUDA: the vendor's library, in its own order. The first call on a stream makes a handle and a workspace
+/// for it, which stay, and must not be captured (std::runtime_error if it is); streams do not disturb each
+/// other.
+void cublas(const Args& args, Stream stream);
+void cpu_naive(const Args& args, Stream stream);           // CPU: transpose, one element at a time
+void cpu_tiled(const Args& args, Stream stream);           // CPU: 128x128 tiles of fp32 accumulators
+void cpu_by_token_count(const Args& args, Stream stream);  // CPU: as by_token_count
 
 inline constexpr Variant<Args> variants[] = {
 #ifdef STRICTBENCH_HAS_CUDA

@@ -1,11 +1,11 @@
 #include "kernels/common/test_draw.h"
 #include "kernels/dw_gemm/test_inputs.h"
-#include "kernels/tile_tree_gemm/test_matrix.h"
 
 namespace strictbench::dw_gemm {
 namespace {
 
 using test::bits;
+using test::bits_any_nan;
 using test::Draw;
 
 /// About a third of the draws for each path of `new`.
@@ -25,17 +25,29 @@ TEST(DwGemmProperty, EveryVariantKeepsItsClaimOnAnyShape) {
     const Shape shape = any_shape(draw);
     const bool cancelling = draw.flip();
     const Inputs normal = normal_inputs(shape, draw.key());
-    const Inputs strict = cancelling ? cancelling_inputs(shape) : normal;
+    const Inputs strict = cancelling ? cancelling_inputs(shape, draw.key()) : normal;
+    const Inputs whole = wide_integer_inputs(shape, draw.key());
+    const Inputs special = special_inputs(shape, draw.key(), draw.flip() ? 1.0f : 0x1p-133f);
     for (const auto& variant : variants) {
       if (!can_run(variant, shape)) continue;
       SCOPED_TRACE(text(variant, shape));
-      if (is_strict(variant, shape)) {
-        ASSERT_EQ(bits(run(variant, shape, strict)), bits(whole_oracle(shape, strict, tree(variant, shape))));
+      const auto oracle = [&](const Inputs& inputs) {
+        return whole_oracle(shape, inputs, tree(variant, shape));
+      };
+      if (variant.name == "cublas") {
+        ASSERT_LE(test::relative_l2(run(variant, shape, normal), oracle(normal)), 0.02);
         continue;
       }
-      const double tolerance = variant.name == "cublas" ? 0.02 : 0.01;
+      ASSERT_EQ(bits(run(variant, shape, whole)), bits(oracle(whole)));
+      const auto sign = zeros(variant, shape);
+      ASSERT_EQ(bits_any_nan(run(variant, shape, special), sign), bits_any_nan(oracle(special), sign));
+      if (is_strict(variant, shape)) {
+        ASSERT_EQ(bits(run(variant, shape, strict)), bits(oracle(strict)));
+        continue;
+      }
       const auto got = run(variant, shape, normal);
-      ASSERT_LE(tile_tree_gemm::relative_l2(got, whole_oracle(shape, normal)), tolerance);
+      ASSERT_LE(test::relative_l2(got, oracle(normal)), test::tensor_core_tolerance(shape.out * shape.in));
+      ASSERT_LE(test::worst_row(got, oracle(normal), shape.in), test::tensor_core_tolerance(shape.in));
     }
   });
 }

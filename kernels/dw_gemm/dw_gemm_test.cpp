@@ -6,7 +6,6 @@
 #include <string>
 
 #include "kernels/dw_gemm/test_inputs.h"
-#include "kernels/tile_tree_gemm/test_matrix.h"
 
 namespace strictbench::dw_gemm {
 namespace {
@@ -123,11 +122,14 @@ TEST(DwGemm, OthersAreCloseToTheOracle) {
       SCOPED_TRACE(text(variant, shape));
       const Inputs inputs = normal_inputs(shape);
       const auto got = run(variant, shape, inputs);
-      const double tolerance = variant.name == "cublas" ? 0.02 : 0.01;
-      EXPECT_LE(tile_tree_gemm::relative_l2(got, whole_oracle(shape, inputs)), tolerance);
-      if (variant.name != "cublas") {
-        EXPECT_EQ(bits(run(variant, shape, inputs)), bits(got));
+      if (variant.name == "cublas") {
+        EXPECT_LE(test::relative_l2(got, whole_oracle(shape, inputs)), 0.02);
+        continue;
       }
+      const auto expected = whole_oracle(shape, inputs, tree(variant, shape));
+      EXPECT_LE(test::relative_l2(got, expected), test::tensor_core_tolerance(shape.out * shape.in));
+      EXPECT_LE(test::worst_row(got, expected, shape.in), test::tensor_core_tolerance(shape.in));
+      EXPECT_EQ(bits(run(variant, shape, inputs)), bits(got));
     }
 }
 
@@ -135,11 +137,7 @@ TEST(DwGemm, WholeNumbersAreExactInEveryVariant) {
   for (const Shape& shape : shapes) {
     const auto x = tile_tree_gemm::small_integers("x");
     const auto dy = tile_tree_gemm::small_integers("dy");
-    Inputs inputs;
-    for (std::int64_t t = 0; t < shape.tokens; ++t) {
-      for (std::int64_t i = 0; i < shape.in; ++i) inputs.x.push_back(to_bf16(x(t, i)));
-      for (std::int64_t o = 0; o < shape.out; ++o) inputs.dy.push_back(to_bf16(dy(t, o)));
-    }
+    const Inputs inputs = inputs_of(shape, x, dy);
     std::vector<Bf16> expected;
     for (std::int64_t o = 0; o < shape.out; ++o)
       for (std::int64_t i = 0; i < shape.in; ++i) {
@@ -181,72 +179,6 @@ TEST(DwGemm, TensorCorePathIsBatchInvariant) {
       const std::vector<Bf16> expected(all_columns.begin() + part.out_first * small.in,
                                        all_columns.begin() + part.out_last * small.in);
       EXPECT_EQ(bits(got), bits(expected)) << text(variant, small);
-    }
-  }
-}
-
-/// What a variant says of changed arguments: 64 outputs, 32 tokens or `tokens`.
-template <class Change>
-std::string refusal(const Variant<Args>& variant, std::int64_t tokens, const Change& change) {
-  static Bf16 x[64];
-  static Bf16 dy[64 * 64];
-  static Bf16 dw[128];
-  static Bf16 transposed[128];
-  Args args{.shape = {tokens, 1, 64}, .x = x, .dy = dy, .dw = dw + 32, .x_transposed = transposed + 32};
-  change(args);
-  try {
-    variant.launch(args, nullptr);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
-}
-
-TEST(DwGemm, RefusesArgumentsThatDoNotFit) {
-  const auto misaligned = [](const Bf16* from) {
-    return reinterpret_cast<Bf16*>(reinterpret_cast<std::uintptr_t>(from) + 1);
-  };
-  const auto plain = [](const Bf16* from) { return const_cast<Bf16*>(from); };
-  for (const auto& variant : variants)
-    for (const std::int64_t tokens : {8, 32, 33}) {
-      const Shape shape{tokens, 1, 64};
-      if (variant.name == "legacy_loop" && tokens > leaf_tokens) continue;
-      const auto expect = [&](const std::string& about, const auto& change) {
-        const std::string said = refusal(variant, tokens, change);
-        EXPECT_EQ(said.substr(0, 9 + about.size()), "dw_gemm: " + about) << text(variant, shape);
-      };
-      expect("shape.tokens must be positive", [](Args& a) { a.shape.tokens = 0; });
-      expect("shape.tokens must be positive", [](Args& a) { a.shape.tokens = -32; });
-      expect("shape.in must be positive", [](Args& a) { a.shape.in = 0; });
-      expect("shape.out must be positive", [](Args& a) { a.shape.out = -1; });
-      expect("x must not be null", [](Args& a) { a.x = nullptr; });
-      expect("dy must not be null", [](Args& a) { a.dy = nullptr; });
-      expect("dw must not be null", [](Args& a) { a.dw = nullptr; });
-      expect("x must be aligned", [&](Args& a) { a.x = misaligned(a.x); });
-      expect("dy must be aligned", [&](Args& a) { a.dy = misaligned(a.dy); });
-      expect("dw must be aligned", [&](Args& a) { a.dw = misaligned(a.dw); });
-      expect("dw must not overlap x", [&](Args& a) { a.dw = plain(a.x) + a.shape.tokens - 1; });
-      expect("dw must not overlap dy", [&](Args& a) { a.dw = plain(a.dy) + a.shape.tokens * 64 - 1; });
-      expect("dw must not overlap dy", [&](Args& a) { a.dy = a.dw + 63; });
-      if (!uses_transposed(variant, shape)) continue;
-      expect("x_transposed must not be null", [](Args& a) { a.x_transposed = nullptr; });
-      expect("x_transposed must be aligned", [&](Args& a) { a.x_transposed = misaligned(a.x_transposed); });
-      expect("x_transposed must not overlap x", [&](Args& a) { a.x_transposed = plain(a.x); });
-      expect("x_transposed must not overlap dy", [&](Args& a) { a.x_transposed = plain(a.dy) + 64; });
-      expect("x_transposed must not overlap dw", [&](Args& a) { a.x_transposed = a.dw + 63; });
-    }
-}
-
-TEST(DwGemm, VariantsRefuseMoreTokensThanTheyTake) {
-  for (const auto& variant : variants) {
-    const auto said = [&](std::int64_t tokens) {
-      return refusal(variant, tokens, [](Args& a) { a.shape.out = 1; });
-    };
-    if (variant.name == "legacy_loop") {
-      EXPECT_EQ(said(33), "dw_gemm: the loop variant takes shape.tokens of 1 to 32");
-    }
-    if (variant.name == "legacy" && variant.device == Device::cuda) {
-      EXPECT_EQ(said(2049), "dw_gemm: the recursive variant takes shape.tokens of 1 to 2048");
     }
   }
 }

@@ -1,4 +1,5 @@
 #include "kernels/common/require.h"
+#include "kernels/common/typed.h"
 #include "kernels/dw_gemm/dw_gemm.h"
 
 namespace strictbench::dw_gemm {
@@ -41,8 +42,17 @@ void sum_row(const Inputs& inputs, std::int64_t o, std::int64_t lo, std::int64_t
   round_all(row);
 }
 
-Extent extent(const Bf16* data, std::int64_t rows, std::int64_t cols) {
-  return {data, static_cast<std::size_t>(rows * cols) * sizeof(Bf16)};
+Extent extent(const Bf16* data, std::int64_t rows, std::int64_t cols, const char* rule) {
+  return {data, spanned_bytes(rows, cols, cols, sizeof(Bf16), rule)};
+}
+Extent x_extent(const Args& args) {
+  return extent(args.x, args.shape.tokens, args.shape.in, "dw_gemm: x must stay within 64-bit addresses");
+}
+Extent dy_extent(const Args& args) {
+  return extent(args.dy, args.shape.tokens, args.shape.out, "dw_gemm: dy must stay within 64-bit addresses");
+}
+Extent dw_extent(const Args& args) {
+  return extent(args.dw, args.shape.out, args.shape.in, "dw_gemm: dw must stay within 64-bit addresses");
 }
 
 }  // namespace
@@ -57,20 +67,21 @@ void validate(const Args& args) {
   require_aligned(args.x, sizeof(Bf16), "dw_gemm: x must be aligned to 2 bytes");
   require_aligned(args.dy, sizeof(Bf16), "dw_gemm: dy must be aligned to 2 bytes");
   require_aligned(args.dw, sizeof(Bf16), "dw_gemm: dw must be aligned to 2 bytes");
-  const auto& [tokens, in, out] = args.shape;
-  const Extent dw = extent(args.dw, out, in);
-  require_apart(dw, extent(args.x, tokens, in), "dw_gemm: dw must not overlap x");
-  require_apart(dw, extent(args.dy, tokens, out), "dw_gemm: dw must not overlap dy");
+  const Extent x = x_extent(args);
+  const Extent dy = dy_extent(args);
+  const Extent dw = dw_extent(args);
+  require_apart(dw, x, "dw_gemm: dw must not overlap x");
+  require_apart(dw, dy, "dw_gemm: dw must not overlap dy");
 }
 
 void validate_transposed(const Args& args) {
   require(args.x_transposed != nullptr, "dw_gemm: x_transposed must not be null");
   require_aligned(args.x_transposed, sizeof(Bf16), "dw_gemm: x_transposed must be aligned to 2 bytes");
-  const auto& [tokens, in, out] = args.shape;
-  const Extent transposed = extent(args.x_transposed, in, tokens);
-  require_apart(transposed, extent(args.x, tokens, in), "dw_gemm: x_transposed must not overlap x");
-  require_apart(transposed, extent(args.dy, tokens, out), "dw_gemm: x_transposed must not overlap dy");
-  require_apart(transposed, extent(args.dw, out, in), "dw_gemm: x_transposed must not overlap dw");
+  const Extent transposed = extent(args.x_transposed, args.shape.in, args.shape.tokens,
+                                   "dw_gemm: x_transposed must stay within 64-bit addresses");
+  require_apart(transposed, x_extent(args), "dw_gemm: x_transposed must not overlap x");
+  require_apart(transposed, dy_extent(args), "dw_gemm: x_transposed must not overlap dy");
+  require_apart(transposed, dw_extent(args), "dw_gemm: x_transposed must not overlap dw");
 }
 
 void oracle(const Shape& shape, const std::vector<Bf16>& x, const std::vector<Bf16>& dy,

@@ -6,7 +6,9 @@
 
 #include "kernels/common/random.h"
 #include "kernels/common/test_array.h"
+#include "kernels/common/test_compare.h"
 #include "kernels/dw_gemm/dw_gemm.h"
+#include "kernels/tile_tree_gemm/test_matrix.h"
 
 namespace strictbench::dw_gemm {
 
@@ -16,9 +18,9 @@ struct Inputs {
 };
 
 /// Products whose sums show the order of addition: each three tokens share a row of dY, and X cancels.
-inline Inputs cancelling_inputs(const Shape& shape) {
-  const auto key = random_key("dy");
-  Inputs inputs{.x = test::cancelling_rows("x", shape.tokens, shape.in), .dy = {}};
+inline Inputs cancelling_inputs(const Shape& shape, std::uint64_t key = random_key("dy")) {
+  const std::string x = "x of " + std::to_string(key);
+  Inputs inputs{.x = test::cancelling_rows(x.c_str(), shape.tokens, shape.in), .dy = {}};
   for (std::int64_t t = 0; t < shape.tokens; ++t)
     for (std::int64_t o = 0; o < shape.out; ++o)
       inputs.dy.push_back(to_bf16(random_normal(key, static_cast<std::uint64_t>(t / 3 * shape.out + o))));
@@ -34,6 +36,29 @@ inline Inputs normal_inputs(const Shape& shape, std::uint64_t key = random_key("
     return values;
   };
   return {.x = some(key, shape.tokens * shape.in), .dy = some(mix(key), shape.tokens * shape.out)};
+}
+
+/// X and dY by row and column.
+inline Inputs inputs_of(const Shape& shape, const tile_tree_gemm::Values& x,
+                        const tile_tree_gemm::Values& dy) {
+  Inputs inputs;
+  for (std::int64_t t = 0; t < shape.tokens; ++t) {
+    for (std::int64_t i = 0; i < shape.in; ++i) inputs.x.push_back(to_bf16(x(t, i)));
+    for (std::int64_t o = 0; o < shape.out; ++o) inputs.dy.push_back(to_bf16(dy(t, o)));
+  }
+  return inputs;
+}
+
+/// Exact in any order inside a leaf or a tile, on tensor cores too; roundings and the tree show.
+inline Inputs wide_integer_inputs(const Shape& shape, std::uint64_t key) {
+  return inputs_of(shape, tile_tree_gemm::wide_integers(key), tile_tree_gemm::wide_integers(mix(key)));
+}
+
+/// NaN, infinities, zeros of both signs and, with a unit of 2^-133, subnormals; exact as above.
+inline Inputs special_inputs(const Shape& shape, std::uint64_t key, float unit) {
+  const auto one_in = static_cast<std::uint64_t>(2 * shape.tokens);
+  return inputs_of(shape, tile_tree_gemm::special_values(key, unit, one_in),
+                   tile_tree_gemm::special_values(mix(key), 1.0f, one_in));
 }
 
 inline std::vector<Bf16> whole_oracle(const Shape& shape, const Inputs& inputs, Tree tree = Tree::tokens) {
@@ -58,6 +83,11 @@ inline bool is_strict(const Variant<Args>& variant, const Shape& shape) {
 /// The definition that a strict variant follows on this shape.
 inline Tree tree(const Variant<Args>& variant, const Shape& shape) {
   return variant.name == "new" && path_of(shape) == Path::tensor_core ? Tree::tiles : Tree::tokens;
+}
+
+/// Tensor cores leave the sign of a zero to the hardware.
+inline test::Zeros zeros(const Variant<Args>& variant, const Shape& shape) {
+  return is_strict(variant, shape) ? test::Zeros::keep_their_sign : test::Zeros::are_one;
 }
 
 inline bool uses_transposed(const Variant<Args>& variant, const Shape& shape) {

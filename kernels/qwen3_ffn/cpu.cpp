@@ -30,19 +30,15 @@ void add(const Sum& args, Stream) {
     args.sum[i] = to_bf16(to_float(args.left[i]) + to_float(args.right[i]));
 }
 
-/// What the layer did before the tiled kernel: the tensor-core path where it fits, else the naive kernel.
-void naive_weight_gradient(const dw_gemm::Args& args, Stream stream) {
-  const bool fits = dw_gemm::path_of(args.shape) == dw_gemm::Path::tensor_core;
-  fits ? dw_gemm::cpu_by_token_count(args, stream) : dw_gemm::cpu_naive(args, stream);
-}
-
 constexpr Steps with(void (*weight_gradient)(const dw_gemm::Args&, Stream)) {
   return {tile_tree_gemm::cpu, activate, activate_gradient, add, weight_gradient};
 }
 
 }  // namespace
 
-void cpu_legacy(const Args& args, Stream stream) { run_layer(args, with(naive_weight_gradient), stream); }
+void cpu_legacy(const Args& args, Stream stream) {
+  run_layer(args, with(naive_weight_gradient<dw_gemm::cpu_by_token_count, dw_gemm::cpu_naive>), stream);
+}
 void cpu_tiled(const Args& args, Stream stream) {
   run_layer(args, with(dw_gemm::cpu_by_token_count), stream);
 }

@@ -48,6 +48,29 @@ Scratch carve(Bf16* from, const Shape& shape, Direction direction) {
   return s;
 }
 
+// What passes validate() fits every step.
+static_assert(max_side % 64 == 0 && max_side <= tile_tree_gemm::max_k && max_side <= dw_gemm::naive_side &&
+              padded_tokens({.tokens = max_side, .hidden = 0, .intermediate = 0}) <= tile_tree_gemm::max_m &&
+              max_side <= tile_tree_gemm::max_n && max_activations == grid_x * 256);
+
+void validate(const Shape& shape, Direction direction) {
+  const auto& [tokens, hidden, intermediate] = shape;
+  require(tokens > 0, "qwen3_ffn: shape.tokens must be positive");
+  require(hidden > 0 && hidden % 64 == 0, "qwen3_ffn: shape.hidden must be a positive multiple of 64");
+  require(intermediate > 0 && intermediate % 64 == 0,
+          "qwen3_ffn: shape.intermediate must be a positive multiple of 64");
+  require(tokens <= max_side, "qwen3_ffn: shape.tokens must be at most 1048512");
+  require(hidden <= max_side, "qwen3_ffn: shape.hidden must be at most 1048512");
+  require(intermediate <= max_side, "qwen3_ffn: shape.intermediate must be at most 1048512");
+  // From here on no product of two sizes, and no sum of ten such products, passes 2^44.
+  require(padded_tokens(shape) * hidden <= max_activations,
+          "qwen3_ffn: padded tokens * shape.hidden must be at most 549755813632");
+  require(padded_tokens(shape) * intermediate <= max_activations,
+          "qwen3_ffn: padded tokens * shape.intermediate must be at most 549755813632");
+  require(direction == Direction::forward || direction == Direction::forward_backward,
+          "qwen3_ffn: direction must be forward or forward_backward");
+}
+
 tile_tree_gemm::Operand row_major(const Bf16* data, std::int64_t cols) { return {data, cols, 1}; }
 /// The transpose of a row-major matrix of `cols` columns.
 tile_tree_gemm::Operand transposed(const Bf16* data, std::int64_t cols) { return {data, 1, cols}; }
@@ -55,21 +78,14 @@ tile_tree_gemm::Operand transposed(const Bf16* data, std::int64_t cols) { return
 }  // namespace
 
 std::int64_t scratch_elements(const Shape& shape, Direction direction) {
+  validate(shape, direction);
   return carve(nullptr, shape, direction).elements;
 }
 
 void validate(const Args& args) {
+  validate(args.shape, args.direction);
   const auto& [tokens, hidden, intermediate] = args.shape;
-  require(tokens > 0, "qwen3_ffn: shape.tokens must be positive");
-  require(hidden > 0 && hidden % 64 == 0, "qwen3_ffn: shape.hidden must be a positive multiple of 64");
-  require(intermediate > 0 && intermediate % 64 == 0,
-          "qwen3_ffn: shape.intermediate must be a positive multiple of 64");
-  constexpr std::int64_t most = std::int64_t{1} << 31;
-  require(tokens < most && hidden < most && intermediate < most,
-          "qwen3_ffn: shape.tokens, shape.hidden and shape.intermediate must be under 2^31 each");
   const bool backward = args.direction == Direction::forward_backward;
-  require(backward || args.direction == Direction::forward,
-          "qwen3_ffn: direction must be forward or forward_backward");
 
   struct Buffer {
     std::string name;

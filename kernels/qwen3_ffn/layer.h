@@ -37,6 +37,13 @@ struct Steps {
   void (*weight_gradient)(const dw_gemm::Args&, Stream);
 };
 
+/// What the layer did before the tiled kernel: the tensor-core path where it fits, else the naive kernel.
+template <void (*by_token_count)(const dw_gemm::Args&, Stream), void (*naive)(const dw_gemm::Args&, Stream)>
+void naive_weight_gradient(const dw_gemm::Args& args, Stream stream) {
+  const bool fits = dw_gemm::path_of(args.shape) == dw_gemm::Path::tensor_core;
+  fits ? by_token_count(args, stream) : naive(args, stream);
+}
+
 /// Validates, then enqueues the layer's steps in order.
 void run_layer(const Args& args, const Steps& steps, Stream stream);
 

@@ -53,19 +53,15 @@ void add(const Sum& args, Stream stream) {
   check_launch();
 }
 
-/// What the layer did before the tiled kernel: the tensor-core path where it fits, else the naive kernel.
-void naive_weight_gradient(const dw_gemm::Args& args, Stream stream) {
-  const bool fits = dw_gemm::path_of(args.shape) == dw_gemm::Path::tensor_core;
-  fits ? dw_gemm::by_token_count(args, stream) : dw_gemm::naive_recursive(args, stream);
-}
-
 Steps with(void (*weight_gradient)(const dw_gemm::Args&, Stream)) {
   return {tile_tree_gemm::tensor_core, activate, activate_gradient, add, weight_gradient};
 }
 
 }  // namespace
 
-void legacy(const Args& args, Stream stream) { run_layer(args, with(naive_weight_gradient), stream); }
+void legacy(const Args& args, Stream stream) {
+  run_layer(args, with(naive_weight_gradient<dw_gemm::by_token_count, dw_gemm::naive_recursive>), stream);
+}
 void tiled(const Args& args, Stream stream) { run_layer(args, with(dw_gemm::by_token_count), stream); }
 
 }  // namespace strictbench::qwen3_ffn

@@ -48,13 +48,17 @@ struct Oracle {
     return c;
   }
 
-  /// dW [out, in] of x [tokens, in] and dy [tokens, out].
+  /// dW [out, in] of x [tokens, in] and dy [tokens, out]. Its tree is that of the path that every variant
+  /// takes for such a shape: one of tiles on tensor cores.
   Values weight_gradient(const Values& x, const Values& dy) const {
     const auto in = static_cast<std::int64_t>(x.size()) / shape.tokens;
     const auto out = static_cast<std::int64_t>(dy.size()) / shape.tokens;
+    const dw_gemm::Shape gradient{shape.tokens, in, out};
+    const bool tiles = dw_gemm::path_of(gradient) == dw_gemm::Path::tensor_core;
     Values dw(static_cast<std::size_t>(out * in));
     for_ranges(out, [&](std::int64_t first, std::int64_t last) {
-      dw_gemm::oracle({shape.tokens, in, out}, x, dy, first, last, dw.data());
+      dw_gemm::oracle(gradient, x, dy, first, last, dw.data(),
+                      tiles ? dw_gemm::Tree::tiles : dw_gemm::Tree::tokens);
     });
     return dw;
   }

@@ -19,10 +19,16 @@
 namespace strictbench::qwen3_ffn {
 
 struct Shape {
-  std::int64_t tokens;
-  std::int64_t hidden;        ///< a multiple of 64
-  std::int64_t intermediate;  ///< a multiple of 64
+  std::int64_t tokens;        ///< at most max_side
+  std::int64_t hidden;        ///< a multiple of 64, at most max_side
+  std::int64_t intermediate;  ///< a multiple of 64, at most max_side
 };
+
+/// What every step of every variant takes on every device: a multiple of 64 within the grid of the naive
+/// weight gradient, whose blocks are 16 wide.
+inline constexpr std::int64_t max_side = 1048512;
+/// The most elements of a matrix of activations, padding included: one thread each, in blocks of 256.
+inline constexpr std::int64_t max_activations = 549755813632;
 
 enum class Direction { forward, forward_backward };
 
@@ -46,11 +52,13 @@ struct Args {
   Bf16* ddown;     ///< [hidden, intermediate]
 };
 
-/// How many bf16 elements Args::scratch holds.
+/// How many bf16 elements Args::scratch holds. Throws std::invalid_argument for a shape or a direction that
+/// validate() would refuse.
 std::int64_t scratch_elements(const Shape& shape, Direction direction);
 
-/// Throws std::invalid_argument unless sizes are positive and multiples as above, pointers that the direction
-/// needs are there and aligned to 16 bytes, and no output overlaps anything else.
+/// Throws std::invalid_argument unless sizes are positive, multiples and at most as above, pointers that the
+/// direction needs are there and aligned to 16 bytes, and no output overlaps anything else. What passes, no
+/// step refuses: there is no half of a layer.
 void validate(const Args& args);
 
 /// The results of a layer: y and, of forward_backward, the gradients. Activations without padding rows.

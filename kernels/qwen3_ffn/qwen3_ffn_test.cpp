@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "kernels/common/random.h"
 #include "kernels/common/test_array.h"
+#include "kernels/common/test_compare.h"
 #include "kernels/common/test_draw.h"
 
 namespace strictbench::qwen3_ffn {
@@ -19,19 +21,18 @@ using test::bits;
 
 std::size_t size(std::int64_t a, std::int64_t b) { return static_cast<std::size_t>(a * b); }
 
-std::vector<Bf16> normal(const char* name, std::size_t count, float scale) {
-  const std::uint64_t key = random_key(name);
+std::vector<Bf16> normal(std::uint64_t key, std::size_t count, float scale) {
   std::vector<Bf16> values;
   for (std::size_t i = 0; i < count; ++i) values.push_back(to_bf16(random_normal(key, i) * scale));
   return values;
 }
 
-Inputs some_inputs(const Shape& s) {
-  return {.x = normal("x", size(s.tokens, s.hidden), 1.0f),
-          .dy = normal("dy", size(s.tokens, s.hidden), 1.0f),
-          .gate = normal("gate", size(s.intermediate, s.hidden), 0.2f),
-          .up = normal("up", size(s.intermediate, s.hidden), 0.2f),
-          .down = normal("down", size(s.hidden, s.intermediate), 0.2f)};
+Inputs some_inputs(const Shape& s, std::uint64_t key = random_key("qwen3_ffn")) {
+  return {.x = normal(mix(key + 1), size(s.tokens, s.hidden), 1.0f),
+          .dy = normal(mix(key + 2), size(s.tokens, s.hidden), 1.0f),
+          .gate = normal(mix(key + 3), size(s.intermediate, s.hidden), 0.2f),
+          .up = normal(mix(key + 4), size(s.intermediate, s.hidden), 0.2f),
+          .down = normal(mix(key + 5), size(s.hidden, s.intermediate), 0.2f)};
 }
 
 void at_once(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& work) { work(0, n); }
@@ -78,17 +79,6 @@ Outputs run(const Variant<Args>& variant, const Shape& s, Direction direction, c
   return outputs;
 }
 
-double relative_error(const std::vector<Bf16>& got, const std::vector<Bf16>& expected) {
-  double difference = 0;
-  double norm = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const double e = to_float(expected[i]);
-    difference += (to_float(got.at(i)) - e) * (to_float(got.at(i)) - e);
-    norm += e * e;
-  }
-  return std::sqrt(difference / norm);
-}
-
 void expect_near_oracle(const Shape& s, Direction direction, const Inputs& inputs) {
   const Results expected = oracle(s, direction, inputs, at_once);
   for (const Device device : test::devices()) {
@@ -103,19 +93,26 @@ void expect_near_oracle(const Shape& s, Direction direction, const Inputs& input
           EXPECT_EQ(bits(values), bits(first->at(name))) << name << " differs between the variants";
         }
       }
-      const auto near = [&](const char* name, const std::vector<Bf16>& oracles) {
-        EXPECT_LE(relative_error(got.at(name), oracles), device == Device::cpu ? 0.0 : 2e-3) << name;
+      const auto near = [&](const char* name, const std::vector<Bf16>& oracles, std::int64_t cols) {
+        if (device == Device::cpu) {
+          const auto& all = got.at(name);  // of activations, padding rows too
+          const std::vector<Bf16> rows(all.begin(),
+                                       all.begin() + static_cast<std::ptrdiff_t>(oracles.size()));
+          EXPECT_EQ(bits(rows), bits(oracles)) << name;
+        }
+        EXPECT_LE(test::relative_l2(got.at(name), oracles), 2e-3) << name;
+        EXPECT_LE(test::worst_row(got.at(name), oracles, cols), 8e-3) << name;
       };
-      near("y", expected.y);
+      near("y", expected.y, s.hidden);
       const auto y_bits = bits(got.at("y"));
       EXPECT_TRUE(std::all_of(y_bits.begin() + s.tokens * s.hidden, y_bits.end(), [](auto b) {
         return b == 0;
       })) << "padding rows must come out as zero";
       if (direction == Direction::forward_backward) {
-        near("dx", expected.dx);
-        near("dgate", expected.dgate);
-        near("dup", expected.dup);
-        near("ddown", expected.ddown);
+        near("dx", expected.dx, s.hidden);
+        near("dgate", expected.dgate, s.hidden);
+        near("dup", expected.dup, s.hidden);
+        near("ddown", expected.ddown, s.intermediate);
       }
       first = first ? first : got;
     }
@@ -184,7 +181,7 @@ TEST(Qwen3FfnOracle, GradientsAreTheSlopesOfTheLoss) {
 }
 
 TEST(Qwen3Ffn, VariantsAgreeToTheBitAndWithTheOracle) {
-  for (const std::int64_t tokens : {1, 8, 31, 32, 33}) {
+  for (const std::int64_t tokens : {1, 8, 31, 32, 33, 96, 160, 192}) {
     const Shape s{.tokens = tokens, .hidden = 64, .intermediate = 192};
     expect_near_oracle(s, Direction::forward, some_inputs(s));
     expect_near_oracle(s, Direction::forward_backward, some_inputs(s));
@@ -194,62 +191,16 @@ TEST(Qwen3Ffn, VariantsAgreeToTheBitAndWithTheOracle) {
 }
 
 TEST(Qwen3Ffn, HoldsForWhateverShapeIsDrawn) {
-  test::for_all_draws("qwen3_ffn", 6, [](test::Draw& draw) {
-    const Shape s{.tokens = draw.size(1, 64),
-                  .hidden = 64 * draw.between(1, 3),
-                  .intermediate = 64 * draw.between(1, 3)};
-    expect_near_oracle(s, Direction::forward_backward, some_inputs(s));
+  test::for_all_draws("qwen3_ffn", 9, [](test::Draw& draw) {
+    // By the path that the weight gradients take: tiles of 31 tokens, tensor cores, anything else.
+    const std::int64_t way = draw.between(0, 2);
+    const std::int64_t tokens = way == 0   ? draw.between(1, 31)
+                                : way == 1 ? 32 * draw.between(1, 6)
+                                           : 32 * draw.size(1, 5) + draw.between(1, 31);
+    const Shape s{
+        .tokens = tokens, .hidden = 64 * draw.between(1, 3), .intermediate = 64 * draw.between(1, 3)};
+    expect_near_oracle(s, Direction::forward_backward, some_inputs(s, draw.key()));
   });
-}
-
-TEST(Qwen3Ffn, RefusesArgumentsThatDoNotFit) {
-  const Shape s{.tokens = 1, .hidden = 64, .intermediate = 64};
-  const auto elements = static_cast<std::size_t>(scratch_elements(s, Direction::forward_backward));
-  std::vector<Bf16> memory(11 * elements + 8);
-  std::size_t used = 0;
-  const auto take = [&] { return memory.data() + (elements + 7) / 8 * 8 * used++; };
-  const Args good{.shape = s,
-                  .direction = Direction::forward_backward,
-                  .x = take(),
-                  .gate = take(),
-                  .up = take(),
-                  .down = take(),
-                  .y = take(),
-                  .scratch = take(),
-                  .dy = take(),
-                  .dx = take(),
-                  .dgate = take(),
-                  .dup = take(),
-                  .ddown = take()};
-  EXPECT_NO_THROW(validate(good));
-  const auto refused = [&](const char* message, auto spoil) {
-    Args args = good;
-    spoil(args);
-    for (const auto& variant : variants) {
-      try {
-        variant.launch(args, nullptr);  // refused before anything is launched, so with or without a GPU
-        FAIL() << message;
-      } catch (const std::invalid_argument& error) {
-        EXPECT_EQ(std::string(error.what()), message);
-      }
-    }
-  };
-  refused("qwen3_ffn: shape.tokens must be positive", [](Args& a) { a.shape.tokens = 0; });
-  refused("qwen3_ffn: shape.hidden must be a positive multiple of 64", [](Args& a) { a.shape.hidden = 96; });
-  refused("qwen3_ffn: shape.intermediate must be a positive multiple of 64",
-          [](Args& a) { a.shape.intermediate = -64; });
-  refused("qwen3_ffn: direction must be forward or forward_backward",
-          [](Args& a) { a.direction = static_cast<Direction>(7); });
-  refused("qwen3_ffn: up must not be null", [](Args& a) { a.up = nullptr; });
-  refused("qwen3_ffn: ddown must not be null", [](Args& a) { a.ddown = nullptr; });
-  refused("qwen3_ffn: x must be aligned to 16 bytes", [](Args& a) { ++a.x; });
-  refused("qwen3_ffn: y and x must not overlap", [](Args& a) { a.y = const_cast<Bf16*>(a.x); });
-  refused("qwen3_ffn: dup and dgate must not overlap", [](Args& a) { a.dup = a.dgate + 8; });
-  Args forward = good;  // needs nothing of the backward pass
-  forward.direction = Direction::forward;
-  forward.dy = nullptr;
-  forward.dx = forward.dgate = forward.dup = forward.ddown = nullptr;
-  EXPECT_NO_THROW(validate(forward));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "kernels/common/require.h"
+#include "kernels/common/typed.h"
 #include "kernels/tile_tree_gemm/tile_tree_gemm.h"
 
 namespace strictbench::tile_tree_gemm {
@@ -29,9 +30,11 @@ bool fits(const Operand& operand, std::int64_t rows, std::int64_t cols) {
          (operand.row_stride == 1 && operand.col_stride >= rows);
 }
 
-Extent extent(const Operand& operand, std::int64_t rows, std::int64_t cols) {
-  const std::int64_t elements = (rows - 1) * operand.row_stride + (cols - 1) * operand.col_stride + 1;
-  return {operand.data, static_cast<std::size_t>(elements) * sizeof(Bf16)};
+/// Of an operand that fits.
+Extent extent(const Operand& operand, std::int64_t rows, std::int64_t cols, const char* rule) {
+  const bool by_rows = operand.col_stride == 1 && operand.row_stride >= cols;
+  return {operand.data, by_rows ? spanned_bytes(rows, cols, operand.row_stride, sizeof(Bf16), rule)
+                                : spanned_bytes(cols, rows, operand.col_stride, sizeof(Bf16), rule)};
 }
 
 }  // namespace
@@ -39,7 +42,9 @@ Extent extent(const Operand& operand, std::int64_t rows, std::int64_t cols) {
 void validate(const Args& args) {
   const auto& [m, n, k, a, b, c] = args;
   require(m > 0 && m % block_m == 0, "tile_tree_gemm: m must be a positive multiple of 64");
+  require(m <= max_m, "tile_tree_gemm: m must be at most 4194240");
   require(n > 0, "tile_tree_gemm: n must be positive");
+  require(n <= max_n, "tile_tree_gemm: n must be at most 137438953408");
   require(k > 0 && k % tile_k == 0, "tile_tree_gemm: k must be a positive multiple of 32");
   require(k <= max_k, "tile_tree_gemm: k must be at most 2097152");
   require(a.data != nullptr, "tile_tree_gemm: a.data must not be null");
@@ -52,9 +57,12 @@ void validate(const Args& args) {
   require_aligned(a.data, sizeof(Bf16), "tile_tree_gemm: a.data must be aligned to 2 bytes");
   require_aligned(b.data, sizeof(Bf16), "tile_tree_gemm: b.data must be aligned to 2 bytes");
   require_aligned(c, sizeof(Bf16), "tile_tree_gemm: c must be aligned to 2 bytes");
-  const Extent output{c, static_cast<std::size_t>(m * n) * sizeof(Bf16)};
-  require_apart(output, extent(a, m, k), "tile_tree_gemm: c must not overlap a");
-  require_apart(output, extent(b, k, n), "tile_tree_gemm: c must not overlap b");
+  const Extent left = extent(a, m, k, "tile_tree_gemm: a must stay within 64-bit addresses");
+  const Extent right = extent(b, k, n, "tile_tree_gemm: b must stay within 64-bit addresses");
+  const Extent output{
+      c, spanned_bytes(m, n, n, sizeof(Bf16), "tile_tree_gemm: c must stay within 64-bit addresses")};
+  require_apart(output, left, "tile_tree_gemm: c must not overlap a");
+  require_apart(output, right, "tile_tree_gemm: c must not overlap b");
 }
 
 std::vector<Bf16> oracle(const Args& args) {

@@ -1,8 +1,8 @@
 /// For tests: a matrix as it lies in memory in either layout, on either device.
 #pragma once
-#include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "kernels/common/random.h"
@@ -66,16 +66,30 @@ inline Values small_integers(const char* name) {
   };
 }
 
-/// |got - expected| / |expected| over all elements. NaN if any element is one.
-inline double relative_l2(const std::vector<Bf16>& got, const std::vector<Bf16>& expected) {
-  double error = 0;
-  double size = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const double e = to_float(expected[i]);
-    error += (to_float(got.at(i)) - e) * (to_float(got.at(i)) - e);
-    size += e * e;
-  }
-  return std::sqrt(error / size);
+/// Whole numbers in [-255, 255], as bf16 holds them. Sums of 32 products stay under 2^22 and so are exact in
+/// any inner order, on tensor cores too, but need up to 22 bits, of which bf16 keeps eight: every rounding of
+/// a tile or node shows, and with it the tree.
+inline Values wide_integers(std::uint64_t key) {
+  return [key](std::int64_t r, std::int64_t c) {
+    const auto at = (static_cast<std::uint64_t>(r) << 32) + static_cast<std::uint64_t>(c);
+    return static_cast<float>(random_below(key, at, 511)) - 255.0f;
+  };
+}
+
+/// Whole numbers in [-8, 8] times `unit`, some zeros with a sign among them, and of each `one_in` numbers
+/// about one NaN or infinity. Times numbers of unit 1, with a unit of 2^-133 (the least bf16), results are
+/// subnormals and a little more. Sums of 32 products are exact in any order again, but for a zero's sign.
+inline Values special_values(std::uint64_t key, float unit, std::uint64_t one_in) {
+  return [=](std::int64_t r, std::int64_t c) {
+    const auto at = (static_cast<std::uint64_t>(r) << 32) + static_cast<std::uint64_t>(c);
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    if (random_below(key, at, one_in) == 0) {
+      const auto which = random_below(mix(key), at, 3);
+      return which == 0 ? std::numeric_limits<float>::quiet_NaN() : which == 1 ? infinity : -infinity;
+    }
+    const float number = static_cast<float>(random_below(mix(key + 1), at, 19)) - 8.0f;
+    return number > 8.0f ? -0.0f : number * unit;
+  };
 }
 
 }  // namespace strictbench::tile_tree_gemm

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/common/dtype.h"
+#include "kernels/common/require.h"
 #include "kernels/common/variant.h"
 
 namespace strictbench::tile_tree_gemm {
@@ -23,8 +24,8 @@ struct Operand {
 };
 
 struct Args {
-  std::int64_t m;  ///< a multiple of block_m
-  std::int64_t n;
+  std::int64_t m;  ///< a multiple of block_m, at most max_m
+  std::int64_t n;  ///< at most max_n
   std::int64_t k;  ///< a multiple of tile_k, at most max_k
   Operand a;       ///< [m, k]
   Operand b;       ///< [k, n]
@@ -36,6 +37,9 @@ inline constexpr std::int64_t block_m = 64;
 /// The deepest tree, and so the most sums that wait for their right half at one time.
 inline constexpr int max_levels = 16;
 inline constexpr std::int64_t max_k = tile_k << max_levels;
+/// A grid of 64x64 blocks is no larger. Held on every device, so that a shape fits all or none.
+inline constexpr std::int64_t max_m = grid_y * block_m;
+inline constexpr std::int64_t max_n = grid_x * 64;
 
 /// How many nodes of the tree over `tiles` tiles are complete as soon as tile `tile` is, and were not before:
 /// those on the way down to it that end where it ends. Whoever adds up the tiles in order on a stack takes
@@ -56,7 +60,7 @@ constexpr int sums_after(int tile, int tiles) {
 }
 
 /// Throws std::invalid_argument unless sizes and strides are as said above, pointers are neither null nor
-/// misaligned, and c is apart from a and b.
+/// misaligned, all three matrices lie within 64-bit addresses, and c is apart from a and b.
 void validate(const Args& args);
 
 /// The definition as plain recursion, each tile in ascending order of k, for host pointers: all of C. args.c

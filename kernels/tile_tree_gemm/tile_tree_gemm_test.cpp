@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "kernels/common/test_compare.h"
 #include "kernels/tile_tree_gemm/test_matrix.h"
 
 namespace strictbench::tile_tree_gemm {
@@ -95,8 +96,8 @@ TEST(TileTreeOracle, ShapeOfTheTreeShowsInTheTestInputs) {
   EXPECT_GT(differ, 10);  // of 100; else a kernel with another tree could pass
 }
 
-/// Bits of the oracle on the CPU, within 1 % of it on the GPU, where the order inside a tile is the
-/// hardware's; and the same bits each time.
+/// Bits of the oracle on the CPU, near it on the GPU, where the order inside a tile is the hardware's; and
+/// the same bits each time.
 void expect_close(std::int64_t m, std::int64_t n, std::int64_t k, const Layout& a_layout,
                   const Layout& b_layout) {
   for (const auto& variant : variants)
@@ -110,10 +111,9 @@ void expect_close(std::int64_t m, std::int64_t n, std::int64_t k, const Layout& 
       const Args args{.m = m, .n = n, .k = k, .a = a.operand(), .b = b.operand(), .c = nullptr};
       const auto expected = host_oracle(m, n, k, a, b);
       const auto got = run(variant, args);
-      if (device == Device::cpu)
-        EXPECT_EQ(bits(got), bits(expected));
-      else
-        EXPECT_LE(relative_l2(got, expected), 0.01);
+      if (device == Device::cpu) EXPECT_EQ(bits(got), bits(expected));
+      EXPECT_LE(test::relative_l2(got, expected), test::tensor_core_tolerance(m * n));
+      EXPECT_LE(test::worst_row(got, expected, n), test::tensor_core_tolerance(n));
       EXPECT_EQ(bits(run(variant, args)), bits(got));
     }
 }
@@ -215,49 +215,6 @@ TEST(TileTreeGemm, InfinitiesAndNansGoThrough) {
             EXPECT_EQ(got, col == 5 ? 0.0f : row == 3 ? inf : 64.0f);
         }
     }
-}
-
-template <class Change>
-std::string refusal(const Variant<Args>& variant, const Change& change) {
-  static Bf16 a[64 * 32];
-  static Bf16 b[128];
-  static Bf16 c[64];
-  Args args{.m = 64, .n = 1, .k = 32, .a = {a, 32, 1}, .b = {b + 64, 1, 32}, .c = c};
-  change(args);
-  try {
-    variant.launch(args, nullptr);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
-}
-
-TEST(TileTreeGemm, RefusesArgumentsThatDoNotFit) {
-  const auto misaligned = [](const Bf16* from) {
-    return reinterpret_cast<Bf16*>(reinterpret_cast<std::uintptr_t>(from) + 1);
-  };
-  for (const auto& variant : variants) {
-    const auto expect = [&](const std::string& about, const auto& change) {
-      EXPECT_EQ(refusal(variant, change).substr(0, 16 + about.size()), "tile_tree_gemm: " + about);
-    };
-    for (const std::int64_t m : {0, -64, 1, 65}) expect("m must", [&](Args& x) { x.m = m; });
-    for (const std::int64_t n : {0, -1}) expect("n must", [&](Args& x) { x.n = n; });
-    for (const std::int64_t k : {std::int64_t{0}, std::int64_t{-32}, std::int64_t{33}, max_k + 32})
-      expect("k must", [&](Args& x) { x.k = k; });
-    expect("a.data must not be null", [](Args& x) { x.a.data = nullptr; });
-    expect("b.data must not be null", [](Args& x) { x.b.data = nullptr; });
-    expect("c must not be null", [](Args& x) { x.c = nullptr; });
-    expect("one stride of a", [](Args& x) { x.a.row_stride = 31; });
-    expect("one stride of a", [](Args& x) { x.a.col_stride = 2; });
-    expect("one stride of a", [](Args& x) { x.a = {x.a.data, 1, 63}; });
-    expect("one stride of b", [](Args& x) { x.b = {x.b.data, 2, 2}; });
-    expect("one stride of b", [](Args& x) { x.b = {x.b.data, 0, 1}; });
-    expect("a.data must be aligned", [&](Args& x) { x.a.data = misaligned(x.a.data); });
-    expect("b.data must be aligned", [&](Args& x) { x.b.data = misaligned(x.b.data); });
-    expect("c must be aligned", [&](Args& x) { x.c = misaligned(x.c); });
-    expect("c must not overlap a", [](Args& x) { x.c = const_cast<Bf16*>(x.a.data) + 64 * 32 - 1; });
-    expect("c must not overlap b", [](Args& x) { x.c = const_cast<Bf16*>(x.b.data) - 63; });
-  }
 }
 
 }  // namespace
