@@ -26,6 +26,7 @@ class Library {
   Library() : library_(dlopen(name().c_str(), RTLD_NOW | RTLD_LOCAL)) {
     if (library_ == nullptr) throw std::runtime_error("cuBLAS could not be loaded: " + said());
     load(create, "cublasCreate_v2");
+    load(destroy, "cublasDestroy_v2");
     load(set_stream, "cublasSetStream_v2");
     load(set_workspace, "cublasSetWorkspace_v2");
     load(gemm, "cublasGemmEx_64");
@@ -40,6 +41,7 @@ class Library {
   }
 
   decltype(&cublasCreate_v2) create;
+  decltype(&cublasDestroy_v2) destroy;
   decltype(&cublasSetStream_v2) set_stream;
   decltype(&cublasSetWorkspace_v2) set_workspace;
   decltype(&cublasGemmEx_64) gemm;
@@ -71,9 +73,15 @@ struct Context {
     if (capture != cudaStreamCaptureStatusNone)
       throw std::runtime_error("dw_gemm: the first call of cublas on a stream must not be captured");
     library.check(library.create(&handle));
-    cuda_check(cudaMalloc(&workspace, cublas_workspace_bytes));
-    library.check(library.set_stream(handle, stream));  // before the workspace, which it would forget
-    library.check(library.set_workspace(handle, workspace, cublas_workspace_bytes));
+    try {
+      cuda_check(cudaMalloc(&workspace, cublas_workspace_bytes));
+      library.check(library.set_stream(handle, stream));  // before the workspace, which it would forget
+      library.check(library.set_workspace(handle, workspace, cublas_workspace_bytes));
+    } catch (...) {
+      library.destroy(handle);
+      cudaFree(workspace);
+      throw;
+    }
   }
   cublasHandle_t handle = nullptr;
   void* workspace = nullptr;

@@ -1,6 +1,7 @@
 /// What every variant refuses, in its own operator's words, before anything is written.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 
