@@ -4,6 +4,7 @@ if(STRICTBENCH_TESTS)
   add_test(NAME scripts_pr COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/pr_test.py)
   add_test(NAME scripts_profile COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/profile_test.py)
   add_test(NAME documents_links COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/links_test.py)
+  add_test(NAME scripts_seed COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/seed_test.py)
   add_test(NAME scripts_sanitize COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/sanitize_test.py)
   set(same_everywhere ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/same_everywhere_test.py
                       ${CMAKE_COMMAND} ${CMAKE_CXX_COMPILER})
