@@ -114,6 +114,18 @@ inline std::vector<std::uint16_t> bits(const std::vector<Fp16>& values) {
   return all;
 }
 
+/// The address `bytes` further on, for arguments that are to be refused.
+template <class T>
+T* moved(T* data, std::intptr_t bytes) {
+  return reinterpret_cast<T*>(reinterpret_cast<std::intptr_t>(data) + bytes);
+}
+
+/// Where eight bytes would end beyond all addresses.
+template <class T>
+T* last_address() {
+  return reinterpret_cast<T*>((std::uintptr_t{1} << 63) - 8);
+}
+
 inline const char* text(Device device) { return device == Device::cpu ? "cpu" : "cuda"; }
 
 }  // namespace strictbench::test
