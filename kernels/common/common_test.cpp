@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <set>
 #include <vector>
@@ -140,9 +141,52 @@ TEST(Require, FindsOverlapAndMisalignment) {
   EXPECT_NO_THROW(require_apart({bytes, 0}, {bytes, 8}, "apart"));
   EXPECT_THROW(require_apart({bytes, 9}, {bytes + 8, 8}, "apart"), std::invalid_argument);
   EXPECT_THROW(require_apart({bytes + 4, 2}, {bytes, 16}, "apart"), std::invalid_argument);
+  EXPECT_THROW(require_apart({bytes, SIZE_MAX}, {bytes + 8, 8}, "apart"), std::invalid_argument);
+  EXPECT_THROW(require_apart({bytes, 8}, {bytes + 8, SIZE_MAX - 8}, "apart"), std::invalid_argument);
+  EXPECT_THROW(require_apart({bytes, 0}, {bytes, SIZE_MAX}, "apart"), std::invalid_argument);
   alignas(4) const float x = 0;
   EXPECT_NO_THROW(require_aligned(&x, 4, "aligned"));
   EXPECT_THROW(require_aligned(reinterpret_cast<const char*>(&x) + 2, 4, "aligned"), std::invalid_argument);
+}
+
+TEST(Require, AddressesEndAtTwoToThe63) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const auto* const data = reinterpret_cast<const char*>(1000);
+  const auto* const high = reinterpret_cast<const char*>(std::uintptr_t{1} << 63);
+  const Extent found = addressed(data, -10, 20).value();
+  EXPECT_EQ(found.data, data - 10);
+  EXPECT_EQ(found.bytes, 30u);
+  EXPECT_TRUE(addressed(data, -1000, 0).has_value());
+  EXPECT_FALSE(addressed(data, -1001, 0).has_value());
+  EXPECT_TRUE(addressed(data, 0, most - 1000).has_value());
+  EXPECT_FALSE(addressed(data, 0, most - 999).has_value());
+  EXPECT_FALSE(addressed(high, 0, 1).has_value());
+  EXPECT_FALSE(addressed(high, -1, 1).has_value());
+}
+
+TEST(Require, BytesOfAMatrixMustBeAddresses) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const auto* const data = reinterpret_cast<const char*>(1000);
+  const auto bytes = [&](std::int64_t rows, std::int64_t cols, std::int64_t stride) {
+    return require_addressed(data, rows, cols, stride, 4, "fits").bytes;
+  };
+  EXPECT_EQ(bytes(3, 5, 7), (2 * 7 + 5) * 4u);
+  EXPECT_EQ(bytes(0, most, most), 0u);
+  EXPECT_EQ(bytes(most, 0, most), 0u);
+  EXPECT_EQ(bytes(1, 5, most), 20u);                                              // nothing walks the stride
+  EXPECT_THROW(bytes(3, 1, most), std::invalid_argument);                         // the product
+  EXPECT_THROW(bytes(2, 2, most), std::invalid_argument);                         // the sum
+  EXPECT_THROW(bytes((std::int64_t{1} << 62) + 1, 1, 1), std::invalid_argument);  // times four
+  EXPECT_THROW(bytes((std::int64_t{1} << 61) - 100, 1, 1), std::invalid_argument);  // beyond the last address
+}
+
+TEST(Require, BlocksOfAGridAreCountedWithoutOverflow) {
+  EXPECT_EQ(grid_blocks(0, 128, grid_y, "grid"), 0u);
+  EXPECT_EQ(grid_blocks(129, 128, grid_y, "grid"), 2u);
+  EXPECT_EQ(grid_blocks(grid_y * 128, 128, grid_y, "grid"), 65535u);
+  EXPECT_THROW(grid_blocks(grid_y * 128 + 1, 128, grid_y, "grid"), std::invalid_argument);
+  EXPECT_THROW(grid_blocks(std::numeric_limits<long long>::max(), 128, grid_x, "grid"),
+               std::invalid_argument);
 }
 
 }  // namespace

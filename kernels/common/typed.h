@@ -9,7 +9,6 @@
 #include <type_traits>
 
 #include "kernels/common/dtype.h"
-#include "kernels/common/require.h"
 
 namespace strictbench {
 
@@ -63,20 +62,6 @@ constexpr bool known(Dtype dtype) {
   return dtype == Dtype::fp32 || dtype == Dtype::bf16 || dtype == Dtype::fp16;
 }
 constexpr bool known(IdType type) { return type == IdType::int64 || type == IdType::int32; }
-
-/// Bytes from the first to past the last element of [rows, cols] whose rows lie `stride` elements apart.
-/// Throws std::invalid_argument with `rule` if they pass 2^63.
-inline std::size_t spanned_bytes(std::int64_t rows, std::int64_t cols, std::int64_t stride,
-                                 std::size_t element_bytes, const char* rule) {
-  if (rows == 0 || cols == 0) return 0;
-  std::int64_t elements = 0;
-  std::int64_t bytes = 0;
-  require(!__builtin_mul_overflow(rows - 1, stride, &elements) &&
-              !__builtin_add_overflow(elements, cols, &elements) &&
-              !__builtin_mul_overflow(elements, static_cast<std::int64_t>(element_bytes), &bytes),
-          rule);
-  return static_cast<std::size_t>(bytes);
-}
 
 /// For host memory. Throws std::invalid_argument for the first of `count` ids outside [0, vocab), with its
 /// position, its value and the range.

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "kernels/common/require.h"
 #include "kernels/embedding_backward/dispatch.h"
 
 namespace strictbench::embedding_backward {
@@ -68,6 +69,7 @@ void sort_positions(const Args& args, const IdOf& id_of, const KeyOf& key_of) {
 
 void cpu_vocab_grid(const Args& args, Stream) {
   validate(args);
+  if (args.shape.hidden == 0) return;  // else a walk over all of vocab, which may be any number
   with_types(args, [&]<class Id, class Grad, class Weight>() {
     for (std::int64_t v = 0; v < args.shape.vocab; ++v)
       for (std::int64_t h = 0; h < args.shape.hidden; ++h)
@@ -98,6 +100,7 @@ void cpu_sort_ids_by_key(const Args& args, const std::int64_t* keys, Stream) {
 
 void cpu_sorted_segments(const Args& args, Stream) {
   validate_sorted(args);
+  if (args.shape.vocab == 0 || args.shape.hidden == 0) return;
   with_types(args, [&]<class Id, class Grad, class Weight>() { walk_runs<Grad, Weight>(args); });
 }
 

@@ -86,7 +86,8 @@ void cpu_sort_ids(const Args& args, Stream stream);  // CPU
 /// The same by the canonical form. keys: [tokens], any int64. Ids of dropped rows become -1.
 void sort_ids_by_key(const Args& args, const std::int64_t* keys, Stream stream);      // CUDA
 void cpu_sort_ids_by_key(const Args& args, const std::int64_t* keys, Stream stream);  // CPU
-/// Bytes of SortedIds::workspace for the CUDA sorts.
+/// Bytes of SortedIds::workspace for the CUDA sorts. Throws std::invalid_argument for a number of tokens that
+/// is negative or that they do not take.
 std::size_t sort_workspace_bytes(std::int64_t tokens);
 
 void sorted_whole(const Args& args, Stream stream);      // CUDA: zeroes dweight, sorts, walks the runs

@@ -98,14 +98,18 @@ void launch_gather(const Args& args, const Workspace& space, Stream stream) {
 
 }  // namespace
 
-std::size_t sort_workspace_bytes(std::int64_t tokens) { return 2 * array_bytes(tokens) + cub_bytes(tokens); }
+std::size_t sort_workspace_bytes(std::int64_t tokens) {
+  require(tokens >= 0, "embedding_backward: shape.tokens must not be negative");
+  blocks_for(tokens);  // at most 2^39, so that no product below comes near 2^63
+  return 2 * array_bytes(tokens) + cub_bytes(tokens);
+}
 
 void sort_ids(const Args& args, Stream stream) {
   validate_sort(args, nullptr);
   const std::int64_t tokens = args.shape.tokens;
   if (tokens == 0) return;
-  const Workspace space = divide(args);
   const unsigned blocks = blocks_for(tokens);
+  const Workspace space = divide(args);
   if (args.ids.type == IdType::int64) {
     count_up<<<blocks, threads, 0, stream>>>(space.first, tokens);
     check_launch();
@@ -123,8 +127,9 @@ void sort_ids_by_key(const Args& args, const std::int64_t* keys, Stream stream) 
   validate_sort(args, keys);
   const std::int64_t tokens = args.shape.tokens;
   if (tokens == 0) return;
+  const unsigned blocks = blocks_for(tokens);
   const Workspace space = divide(args);
-  count_up<<<blocks_for(tokens), threads, 0, stream>>>(space.first, tokens);
+  count_up<<<blocks, threads, 0, stream>>>(space.first, tokens);
   check_launch();
   sort_pairs(args, space, keys, space.first, stream);  // sorted.ids holds the keys for now
   with_type(args.ids.type, [&]<class Id>() { launch_gather<Id>(args, space, stream); });

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/random.h"
 #include "kernels/common/test_array.h"
 #include "kernels/common/test_typed.h"
 #include "kernels/embedding_backward/embedding_backward.h"
@@ -22,6 +23,19 @@ struct Case {
   std::int64_t extra_stride = 0;
   std::vector<std::int64_t> keys = {};  ///< of the canonical form; none: the plain order of position
 };
+
+inline std::vector<std::int64_t> some_ids(const Shape& shape) {
+  const auto key = random_key("any ids");
+  std::vector<std::int64_t> ids;
+  for (std::int64_t t = 0; t < shape.tokens; ++t)
+    ids.push_back(static_cast<std::int64_t>(
+        random_below(key, static_cast<std::uint64_t>(t), static_cast<std::uint64_t>(shape.vocab))));
+  return ids;
+}
+
+inline std::vector<float> some_grad(const Shape& shape, Dtype dtype = Dtype::bf16) {
+  return test::cancelling_values(random_key("grad"), shape.tokens, shape.hidden, dtype);
+}
 
 inline std::string text(const Case& c) {
   return std::to_string(c.shape.tokens) + " tokens, " + std::to_string(c.shape.vocab) + " x " +

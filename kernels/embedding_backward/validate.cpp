@@ -4,28 +4,38 @@
 namespace strictbench::embedding_backward {
 namespace {
 
-struct Extents {
-  Extent ids;
-  Extent grad;
-  Extent dweight;
-  Extent sorted_ids;
-  Extent positions;
-};
+Extent ids_of(const Args& args) {
+  return require_addressed(
+      args.ids.data, args.shape.tokens, 1, 1, size_of(args.ids.type),
+      "embedding_backward: ids, shape.tokens of them, must stay within 64-bit addresses");
+}
 
-Extents extents(const Args& args) {
-  const auto& [tokens, vocab, hidden] = args.shape;
-  constexpr const char* tokens_rule = "embedding_backward: shape.tokens must fit the address space";
-  const std::size_t wide = spanned_bytes(tokens, 1, 1, sizeof(std::int64_t), tokens_rule);
-  return {
-      .ids = {args.ids.data, wide / sizeof(std::int64_t) * size_of(args.ids.type)},
-      .grad = {args.grad.data,
-               spanned_bytes(tokens, hidden, args.grad_stride, size_of(args.grad.dtype),
-                             "embedding_backward: shape.tokens * grad_stride must fit the address space")},
-      .dweight = {args.dweight.data,
-                  spanned_bytes(vocab, hidden, hidden, size_of(args.dweight.dtype),
-                                "embedding_backward: shape.vocab * shape.hidden must fit the address space")},
-      .sorted_ids = {args.sorted.ids, wide},
-      .positions = {args.sorted.positions, wide}};
+Extent grad_of(const Args& args) {
+  return require_addressed(
+      args.grad.data, args.shape.tokens, args.shape.hidden, args.grad_stride, size_of(args.grad.dtype),
+      "embedding_backward: grad, shape.tokens * grad_stride elements, must stay within 64-bit addresses");
+}
+
+Extent dweight_of(const Args& args) {
+  return require_addressed(
+      args.dweight.data, args.shape.vocab, args.shape.hidden, args.shape.hidden, size_of(args.dweight.dtype),
+      "embedding_backward: dweight, shape.vocab * shape.hidden elements, must stay within 64-bit addresses");
+}
+
+/// One int64 for each token.
+Extent wide_of(const Args& args, const std::int64_t* data, const char* rule) {
+  return require_addressed(data, args.shape.tokens, 1, 1, sizeof(std::int64_t), rule);
+}
+
+Extent sorted_ids_of(const Args& args) {
+  return wide_of(args, args.sorted.ids,
+                 "embedding_backward: sorted.ids, shape.tokens of them, must stay within 64-bit addresses");
+}
+
+Extent positions_of(const Args& args) {
+  return wide_of(
+      args, args.sorted.positions,
+      "embedding_backward: sorted.positions, shape.tokens of them, must stay within 64-bit addresses");
 }
 
 }  // namespace
@@ -50,9 +60,9 @@ void validate(const Args& args) {
                   "embedding_backward: grad must be aligned to its elements");
   require_aligned(args.dweight.data, size_of(args.dweight.dtype),
                   "embedding_backward: dweight must be aligned to its elements");
-  const Extents all = extents(args);
-  require_apart(all.dweight, all.ids, "embedding_backward: dweight must not overlap ids");
-  require_apart(all.dweight, all.grad, "embedding_backward: dweight must not overlap grad");
+  const Extent dweight = dweight_of(args);
+  require_apart(dweight, ids_of(args), "embedding_backward: dweight must not overlap ids");
+  require_apart(dweight, grad_of(args), "embedding_backward: dweight must not overlap grad");
 }
 
 void validate_sorted(const Args& args) {
@@ -64,27 +74,33 @@ void validate_sorted(const Args& args) {
                   "embedding_backward: sorted.ids must be aligned to its elements");
   require_aligned(args.sorted.positions, sizeof(std::int64_t),
                   "embedding_backward: sorted.positions must be aligned to its elements");
-  const Extents all = extents(args);
-  require_apart(all.dweight, all.sorted_ids, "embedding_backward: dweight must not overlap sorted.ids");
-  require_apart(all.dweight, all.positions, "embedding_backward: dweight must not overlap sorted.positions");
+  const Extent dweight = dweight_of(args);
+  require_apart(dweight, sorted_ids_of(args), "embedding_backward: dweight must not overlap sorted.ids");
+  require_apart(dweight, positions_of(args), "embedding_backward: dweight must not overlap sorted.positions");
 }
 
 void validate_sort(const Args& args, const std::int64_t* keys) {
   validate_sorted(args);
   if (args.shape.tokens == 0) return;
   require_aligned(keys, sizeof(std::int64_t), "embedding_backward: keys must be aligned to its elements");
-  const Extents all = extents(args);
-  const Extent keys_extent{keys, keys == nullptr ? 0 : all.sorted_ids.bytes};
+  const Extent ids = ids_of(args);
+  const Extent grad = grad_of(args);
+  const Extent sorted_ids = sorted_ids_of(args);
+  const Extent positions = positions_of(args);
+  const Extent read_keys =
+      keys == nullptr
+          ? Extent{}
+          : wide_of(args, keys,
+                    "embedding_backward: keys, shape.tokens of them, must stay within 64-bit addresses");
   const Extent workspace{args.sorted.workspace, args.sorted.workspace_bytes};
-  require_apart(all.sorted_ids, all.positions,
-                "embedding_backward: sorted.ids must not overlap sorted.positions");
-  require_apart(all.sorted_ids, all.ids, "embedding_backward: sorted.ids must not overlap ids");
-  require_apart(all.sorted_ids, all.grad, "embedding_backward: sorted.ids must not overlap grad");
-  require_apart(all.sorted_ids, keys_extent, "embedding_backward: sorted.ids must not overlap keys");
-  require_apart(all.positions, all.ids, "embedding_backward: sorted.positions must not overlap ids");
-  require_apart(all.positions, all.grad, "embedding_backward: sorted.positions must not overlap grad");
-  require_apart(all.positions, keys_extent, "embedding_backward: sorted.positions must not overlap keys");
-  for (const Extent& other : {all.ids, all.grad, all.dweight, all.sorted_ids, all.positions, keys_extent})
+  require_apart(sorted_ids, positions, "embedding_backward: sorted.ids must not overlap sorted.positions");
+  require_apart(sorted_ids, ids, "embedding_backward: sorted.ids must not overlap ids");
+  require_apart(sorted_ids, grad, "embedding_backward: sorted.ids must not overlap grad");
+  require_apart(sorted_ids, read_keys, "embedding_backward: sorted.ids must not overlap keys");
+  require_apart(positions, ids, "embedding_backward: sorted.positions must not overlap ids");
+  require_apart(positions, grad, "embedding_backward: sorted.positions must not overlap grad");
+  require_apart(positions, read_keys, "embedding_backward: sorted.positions must not overlap keys");
+  for (const Extent& other : {ids, grad, dweight_of(args), sorted_ids, positions, read_keys})
     require_apart(workspace, other,
                   "embedding_backward: sorted.workspace must not overlap any other argument");
 }

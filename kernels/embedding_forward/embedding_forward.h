@@ -40,6 +40,7 @@ void validate_legacy(const Args& args);
 void validate_ids(const Shape& shape, const TypedIds& ids);
 
 /// Bytes of Args::table_fp32 that legacy needs: four for each element of a table that is not fp32 already.
+/// Throws std::invalid_argument where they pass 2^63, or a size is negative.
 std::size_t legacy_scratch_bytes(const Shape& shape, Dtype weight);
 
 /// Every element of the row of an id outside the range; widened, as any other.

@@ -4,25 +4,28 @@
 namespace strictbench::embedding_forward {
 namespace {
 
-struct Extents {
-  Extent ids;
-  Extent weight;
-  Extent out;
-  Extent table;
-};
+Extent ids_of(const Args& args) {
+  return require_addressed(args.ids.data, args.shape.tokens, 1, 1, size_of(args.ids.type),
+                           "embedding_forward: ids, shape.tokens of them, must stay within 64-bit addresses");
+}
 
-Extents extents(const Args& args) {
-  const auto& [tokens, vocab, hidden] = args.shape;
-  constexpr const char* table_rule =
-      "embedding_forward: shape.vocab * shape.hidden must fit the address space";
-  constexpr const char* out_rule =
-      "embedding_forward: shape.tokens * shape.hidden must fit the address space";
-  return {.ids = {args.ids.data, spanned_bytes(tokens, 1, 1, size_of(args.ids.type),
-                                               "embedding_forward: shape.tokens must fit the address space")},
-          .weight = {args.weight.data,
-                     spanned_bytes(vocab, hidden, hidden, size_of(args.weight.dtype), table_rule)},
-          .out = {args.out.data, spanned_bytes(tokens, hidden, hidden, size_of(args.out.dtype), out_rule)},
-          .table = {args.table_fp32, spanned_bytes(vocab, hidden, hidden, sizeof(float), table_rule)}};
+Extent weight_of(const Args& args) {
+  return require_addressed(
+      args.weight.data, args.shape.vocab, args.shape.hidden, args.shape.hidden, size_of(args.weight.dtype),
+      "embedding_forward: weight, shape.vocab * shape.hidden elements, must stay within 64-bit addresses");
+}
+
+Extent out_of(const Args& args) {
+  return require_addressed(
+      args.out.data, args.shape.tokens, args.shape.hidden, args.shape.hidden, size_of(args.out.dtype),
+      "embedding_forward: out, shape.tokens * shape.hidden elements, must stay within 64-bit addresses");
+}
+
+Extent table_of(const float* table, const Shape& shape) {
+  return require_addressed(
+      table, shape.vocab, shape.hidden, shape.hidden, sizeof(float),
+      "embedding_forward: table_fp32, shape.vocab * shape.hidden elements, must stay within 64-bit "
+      "addresses");
 }
 
 }  // namespace
@@ -47,9 +50,9 @@ void validate(const Args& args) {
                   "embedding_forward: weight must be aligned to its elements");
   require_aligned(args.out.data, size_of(args.out.dtype),
                   "embedding_forward: out must be aligned to its elements");
-  const Extents all = extents(args);
-  require_apart(all.out, all.ids, "embedding_forward: out must not overlap ids");
-  require_apart(all.out, all.weight, "embedding_forward: out must not overlap weight");
+  const Extent out = out_of(args);
+  require_apart(out, ids_of(args), "embedding_forward: out must not overlap ids");
+  require_apart(out, weight_of(args), "embedding_forward: out must not overlap weight");
 }
 
 void validate_legacy(const Args& args) {
@@ -58,10 +61,10 @@ void validate_legacy(const Args& args) {
   require(args.table_fp32 != nullptr, "embedding_forward: table_fp32 must not be null for legacy");
   require_aligned(args.table_fp32, sizeof(float),
                   "embedding_forward: table_fp32 must be aligned to its elements");
-  const Extents all = extents(args);
-  require_apart(all.table, all.ids, "embedding_forward: table_fp32 must not overlap ids");
-  require_apart(all.table, all.weight, "embedding_forward: table_fp32 must not overlap weight");
-  require_apart(all.table, all.out, "embedding_forward: table_fp32 must not overlap out");
+  const Extent table = table_of(args.table_fp32, args.shape);
+  require_apart(table, ids_of(args), "embedding_forward: table_fp32 must not overlap ids");
+  require_apart(table, weight_of(args), "embedding_forward: table_fp32 must not overlap weight");
+  require_apart(table, out_of(args), "embedding_forward: table_fp32 must not overlap out");
 }
 
 void validate_ids(const Shape& shape, const TypedIds& ids) {
@@ -69,7 +72,9 @@ void validate_ids(const Shape& shape, const TypedIds& ids) {
 }
 
 std::size_t legacy_scratch_bytes(const Shape& shape, Dtype weight) {
-  return weight == Dtype::fp32 ? 0 : static_cast<std::size_t>(shape.vocab * shape.hidden) * sizeof(float);
+  require(shape.vocab >= 0, "embedding_forward: shape.vocab must not be negative");
+  require(shape.hidden >= 0, "embedding_forward: shape.hidden must not be negative");
+  return weight == Dtype::fp32 ? 0 : table_of(nullptr, shape).bytes;
 }
 
 }  // namespace strictbench::embedding_forward

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "kernels/common/require.h"
+#include "kernels/common/typed.h"
 #include "kernels/rmsnorm_dweight/rmsnorm_dweight.h"
 #include "kernels/row_fold/layout.h"
 
@@ -27,8 +28,7 @@ void validate(const Args& args) {
   const auto [rows, cols] = args.shape;
   require(rows >= 0, "rmsnorm_dweight: shape.rows must not be negative");
   require(cols >= 0, "rmsnorm_dweight: shape.cols must not be negative");
-  require(args.dtype == Dtype::fp32 || args.dtype == Dtype::bf16 || args.dtype == Dtype::fp16,
-          "rmsnorm_dweight: dtype must be fp32, bf16 or fp16");
+  require(known(args.dtype), "rmsnorm_dweight: dtype must be fp32, bf16 or fp16");
   require(args.dy_stride >= cols, "rmsnorm_dweight: dy_stride must be at least shape.cols");
   require(args.x_stride >= cols, "rmsnorm_dweight: x_stride must be at least shape.cols");
   const auto matrix = [&](Dtype dtype, const void* data, std::int64_t stride) {

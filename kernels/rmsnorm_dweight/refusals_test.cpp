@@ -9,6 +9,9 @@
 namespace strictbench::rmsnorm_dweight {
 namespace {
 
+using test::last_address;
+using test::moved;
+
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 
 /// Two rows of three columns that every variant would take, in memory of the host: a refusal touches no byte.
@@ -52,21 +55,49 @@ void expect_refused(const std::string& what, const char* rule, const std::functi
     }
 }
 
-template <class T>
-T* shifted(T* data, std::intptr_t bytes) {
-  return reinterpret_cast<T*>(reinterpret_cast<std::intptr_t>(data) + bytes);
-}
-
 TEST(RmsnormDweightRefuses, ShapesAndStrides) {
   expect_refused("shape.rows", " must not be negative", [](Args& args) { args.shape.rows = -1; });
   expect_refused("shape.cols", " must not be negative", [](Args& args) { args.shape.cols = -1; });
   expect_refused("dy_stride", " must be at least shape.cols", [](Args& args) { args.dy_stride = 2; });
   expect_refused("x_stride", " must be at least shape.cols", [](Args& args) { args.x_stride = -3; });
-  expect_refused("shape.rows * shape.cols", " must fit 64 bits", [](Args& args) { args.shape.rows = most; });
   expect_refused("dtype", " must be fp32, bf16 or fp16",
                  [](Args& args) { args.dtype = static_cast<Dtype>(3); });
-  expect_refused("dy", " must stay within 64-bit addresses", [](Args& args) { args.dy_stride = most; });
-  expect_refused("x", " must stay within 64-bit addresses", [](Args& args) { args.x_stride = most / 4; });
+}
+
+/// Every size and stride so large that an offset, or its bytes, pass 2^63, and addresses too near to there.
+TEST(RmsnormDweightRefuses, WhatPasses64BitAddresses) {
+  const char* const within = " must stay within 64-bit addresses";
+  const char* const product = "shape.rows * shape.cols";
+  for (const std::int64_t huge : {most, most / 2 + 1}) {  // 2^63 - 1, 2^62
+    expect_refused(product, " must fit 64 bits", [=](Args& args) { args.shape.rows = huge; });
+    expect_refused(product, " must fit 64 bits",
+                   [=](Args& args) { args.shape.cols = args.dy_stride = args.x_stride = huge; });
+  }
+  for (const std::int64_t huge : {most / 4 + 1, most / 8 + 1}) {  // 2^61, 2^60: times four bytes
+    expect_refused("dy", within, [=](Args& args) { args.shape.rows = huge; });
+    expect_refused("dy", within,
+                   [=](Args& args) { args.shape.cols = args.dy_stride = args.x_stride = huge; });
+  }
+  for (const std::int64_t huge : {most, most / 2 + 1, most / 4 + 1}) {
+    expect_refused("dy", within, [=](Args& args) { args.dy_stride = huge; });
+    expect_refused("x", within, [=](Args& args) { args.x_stride = huge; });
+  }
+  expect_refused("dy", within, [](Args& args) { args.dy = last_address<float>(); });
+  expect_refused("x", within, [](Args& args) { args.x = last_address<float>(); });
+  expect_refused("rstd", within, [](Args& args) { args.rstd = last_address<float>(); });
+  expect_refused("mask", within, [](Args& args) { args.mask = last_address<float>(); });
+  expect_refused("contributions", within, [](Args& args) { args.contributions = last_address<float>(); });
+  expect_refused("dweight", within, [](Args& args) { args.dweight = last_address<float>(); });
+}
+
+TEST(RmsnormDweightAccepts, AnyNumberOfRowsWithoutColumns) {
+  for (const Device device : test::devices())
+    for (const auto& variant : variants) {
+      if (variant.device != device) continue;
+      Args args{};
+      args.shape = {.rows = std::int64_t{1} << 40, .cols = 0};
+      variant.launch(args, nullptr);
+    }
 }
 
 TEST(RmsnormDweightRefuses, PointersThatAreNullOrMisaligned) {
@@ -81,16 +112,16 @@ TEST(RmsnormDweightRefuses, PointersThatAreNullOrMisaligned) {
     args.dweight = nullptr;
   });
   const char* const aligned = " must be aligned to its elements";
-  expect_refused("dy", aligned, [](Args& args) { args.dy = shifted(args.dy, 2); });
+  expect_refused("dy", aligned, [](Args& args) { args.dy = moved(args.dy, 2); });
   expect_refused("x", aligned, [](Args& args) {
     args.dtype = Dtype::bf16;
-    args.x = shifted(args.x, 1);
+    args.x = moved(args.x, 1);
   });
-  expect_refused("rstd", aligned, [](Args& args) { args.rstd = shifted(args.rstd, 1); });
-  expect_refused("mask", aligned, [](Args& args) { args.mask = shifted(args.mask, 2); });
+  expect_refused("rstd", aligned, [](Args& args) { args.rstd = moved(args.rstd, 1); });
+  expect_refused("mask", aligned, [](Args& args) { args.mask = moved(args.mask, 2); });
   expect_refused("contributions", aligned,
-                 [](Args& args) { args.contributions = shifted(args.contributions, 2); });
-  expect_refused("dweight", aligned, [](Args& args) { args.dweight = shifted(args.dweight, 2); });
+                 [](Args& args) { args.contributions = moved(args.contributions, 2); });
+  expect_refused("dweight", aligned, [](Args& args) { args.dweight = moved(args.dweight, 2); });
 }
 
 TEST(RmsnormDweightRefuses, WhatIsWrittenOverAnythingElse) {

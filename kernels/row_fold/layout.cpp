@@ -23,16 +23,12 @@ std::optional<Extent> extent(const Layout& layout) {
     std::int64_t& side = reach < 0 ? lowest : highest;
     fits &= !__builtin_add_overflow(side, reach, &side);
   }
-  const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(layout.data));
   const auto element = static_cast<std::int64_t>(size_of(layout.dtype));
-  std::int64_t first = 0;  // addresses
+  std::int64_t first = 0;  // in bytes from data
   std::int64_t end = 0;
   fits = fits && !__builtin_mul_overflow(lowest, element, &first) &&
-         !__builtin_add_overflow(address, first, &first) && first >= 0 &&
-         !__builtin_add_overflow(highest, 1, &highest) && !__builtin_mul_overflow(highest, element, &end) &&
-         !__builtin_add_overflow(address, end, &end);
-  if (!fits) return std::nullopt;
-  return Extent{.data = reinterpret_cast<const void*>(first), .bytes = static_cast<std::size_t>(end - first)};
+         !__builtin_add_overflow(highest, 1, &highest) && !__builtin_mul_overflow(highest, element, &end);
+  return fits ? addressed(layout.data, first, end) : std::nullopt;
 }
 
 }  // namespace strictbench::row_fold

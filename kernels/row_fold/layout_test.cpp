@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 
@@ -11,6 +12,8 @@
 namespace strictbench::row_fold {
 namespace {
 
+using test::last_address;
+using test::moved;
 using test::tensor;
 
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -115,10 +118,48 @@ TEST(RowFoldRefuses, LayoutsThatMakeNoSense) {
                  [](Args& args) { args.rows.dtype = static_cast<Dtype>(7); });
 }
 
+/// Every size and stride so large that an offset, or its bytes, pass 2^63, and addresses too near to there.
+TEST(RowFoldRefuses, WhatPasses64BitAddresses) {
+  const char* const product = "row_fold: the product of rows.sizes must fit 64 bits";
+  const char* const strides = "row_fold: rows.strides must stay within 64-bit addresses";
+  const char* const out = "row_fold: out must stay within 64-bit addresses";
+  for (const std::int64_t huge : {most, most / 2 + 1, most / 4 + 1, most / 8 + 1}) {  // 2^63 - 1 to 2^60
+    for (const int d : {0, 1, 2}) {
+      const auto with = [=](std::int64_t size, std::int64_t stride) {
+        return [=](Args& args) {
+          args.rows.rank = 3;
+          std::fill_n(args.rows.sizes, 3, 2);
+          std::fill_n(args.rows.strides, 3, stride == huge ? 0 : 1);
+          args.rows.sizes[d] = size;
+          args.rows.strides[d] = stride;
+        };
+      };
+      if (huge > most / 4) expect_refused(product, with(huge, 1));
+      expect_refused(strides, with(3, huge));
+      expect_refused(strides, with(3, -huge));
+      expect_refused(strides, with(most / 4, huge));
+    }
+  }
+  for (const std::int64_t huge : {most, most / 2 + 1, most / 4 + 1})
+    expect_refused(out, [=](Args& args) { args.rows = matrix(Dtype::fp32, args.rows.data, 0, huge, 0); });
+  expect_refused(strides, [](Args& args) { args.rows.data = last_address<float>(); });
+  expect_refused(out, [](Args& args) { args.out = last_address<float>(); });
+}
+
+TEST(RowFoldAccepts, AnyNumberOfRowsWithoutColumns) {
+  for (const Device device : test::devices())
+    for (const auto& variant : variants) {
+      if (variant.device != device) continue;
+      variant.launch({.rows = matrix(Dtype::fp32, nullptr, std::int64_t{1} << 40, 0), .out = nullptr},
+                     nullptr);
+      Layout others = tensor({5, most, most, 0}, {0, 0, 0, 0});
+      variant.launch({.rows = others, .out = nullptr}, nullptr);
+      others = tensor({5, 0, most, most}, {0, 0, 0, 0});
+      variant.launch({.rows = others, .out = nullptr}, nullptr);
+    }
+}
+
 TEST(RowFoldRefuses, PointersThatDoNotFit) {
-  const auto shifted = [](const void* data, std::intptr_t bytes) {
-    return reinterpret_cast<float*>(reinterpret_cast<std::intptr_t>(data) + bytes);
-  };
   expect_refused("row_fold: rows.data must not be null", [](Args& args) { args.rows.data = nullptr; });
   expect_refused("row_fold: out must not be null", [](Args& args) { args.out = nullptr; });
   expect_refused("row_fold: out must not be null", [](Args& args) {
@@ -126,13 +167,13 @@ TEST(RowFoldRefuses, PointersThatDoNotFit) {
     args.out = nullptr;
   });
   const char* const data = "row_fold: rows.data must be aligned to its elements";
-  expect_refused(data, [&](Args& args) { args.rows.data = shifted(args.rows.data, 2); });
-  expect_refused(data, [&](Args& args) {
-    args.rows.data = shifted(args.rows.data, 1);
+  expect_refused(data, [](Args& args) { args.rows.data = moved(args.rows.data, 2); });
+  expect_refused(data, [](Args& args) {
+    args.rows.data = moved(args.rows.data, 1);
     args.rows.dtype = Dtype::fp16;
   });
   expect_refused("row_fold: out must be aligned to its elements",
-                 [&](Args& args) { args.out = shifted(args.out, 2); });
+                 [](Args& args) { args.out = moved(args.out, 2); });
   expect_refused("row_fold: out must stay within 64-bit addresses",
                  [](Args& args) { args.rows = matrix(Dtype::fp32, args.rows.data, 0, most / 4); });
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/common/require.h"
+#include "kernels/common/typed.h"
 #include "kernels/row_fold/row_fold.h"
 
 namespace strictbench::row_fold {
@@ -8,8 +9,7 @@ namespace strictbench::row_fold {
 void validate(const Args& args) {
   const Layout& rows = args.rows;
   require(rows.rank >= 1 && rows.rank <= max_rank, "row_fold: rows.rank must be 1 to 8");
-  require(rows.dtype == Dtype::fp32 || rows.dtype == Dtype::bf16 || rows.dtype == Dtype::fp16,
-          "row_fold: rows.dtype must be fp32, bf16 or fp16");
+  require(known(rows.dtype), "row_fold: rows.dtype must be fp32, bf16 or fp16");
   require(std::all_of(rows.sizes, rows.sizes + rows.rank, [](std::int64_t size) { return size >= 0; }),
           "row_fold: rows.sizes must not be negative");
   const auto cols = count(rows, 1);
