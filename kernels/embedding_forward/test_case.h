@@ -8,6 +8,7 @@
 
 #include "kernels/common/random.h"
 #include "kernels/common/test_array.h"
+#include "kernels/common/test_special.h"
 #include "kernels/common/test_typed.h"
 #include "kernels/embedding_forward/embedding_forward.h"
 
@@ -34,18 +35,22 @@ inline std::string text(const Case& c) {
          std::to_string(c.lead);
 }
 
-/// Any bits: infinities, NaNs with every payload, -0 and subnormals among them.
-inline std::vector<std::byte> weight_bytes(const Case& c) {
-  std::vector<std::byte> bytes(c.table_elements() * size_of(c.dtype));
-  for (std::size_t b = 0; b < bytes.size(); ++b)
-    bytes[b] = static_cast<std::byte>(random_below(c.key, b, 256));
-  return bytes;
-}
-
 template <class T>
 std::vector<std::byte> bytes_of(const std::vector<T>& values) {
   const auto* const first = reinterpret_cast<const std::byte*>(values.data());
   return {first, first + values.size() * sizeof(T)};
+}
+
+/// Any bits, NaNs with every payload among them, and special values mixed in.
+inline std::vector<std::byte> weight_bytes(const Case& c) {
+  return with_type(c.dtype, [&]<class T>() {
+    std::vector<T> weight;
+    for (std::size_t i = 0; i < c.table_elements(); ++i)
+      weight.push_back(test::from_bits<T>(static_cast<std::uint32_t>(mix(c.key + i))));
+    test::Draw draw(mix(~c.key));
+    test::mix_in_specials(draw, weight);
+    return bytes_of(weight);
+  });
 }
 
 /// The oracle's output, as bytes of out's type.

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "kernels/common/test_draw.h"
+#include "kernels/common/test_special.h"
 #include "kernels/rmsnorm_dweight/test_arguments.h"
 #include "kernels/row_fold/row_fold.h"
 
@@ -163,7 +164,7 @@ TYPED_TEST(RmsnormDweight, NoRowsGiveZerosAndNoColumnsNothing) {
 
 TEST(RmsnormDweightProperty, EveryVariantHasTheOraclesBits) {
   test::for_all_draws("rmsnorm_dweight", 150, [](Draw& draw) {
-    const Shape shape{draw.size(0, 150), draw.size(0, 600)};
+    const Shape shape{draw.size_by_class(200), draw.size_by_class(600)};
     with_type(draw.pick({Dtype::fp32, Dtype::bf16, Dtype::fp16}), [&]<class T>() {
       auto host = random_arguments<T>(shape, draw.key(), draw.size(0, 9), draw.size(0, 9));
       switch (draw.between(0, 2)) {
@@ -174,11 +175,10 @@ TEST(RmsnormDweightProperty, EveryVariantHasTheOraclesBits) {
           host.mask = row_fold::test::wide_values<float>(draw.key(), shape.rows);
           break;
       }
-      auto& odd = draw.flip() ? host.dy : host.x;
-      if (!odd.empty() && draw.between(0, 3) == 0) {
-        odd[static_cast<std::size_t>(draw.between(0, static_cast<std::int64_t>(odd.size()) - 1))] =
-            rounded<T>(draw.pick({nan, inf, -inf, -0.0f, 0x1p-24f}));
-      }
+      test::mix_in_specials(draw, host.dy);
+      test::mix_in_specials(draw, host.x);
+      if (draw.between(0, 3) == 0) test::mix_in_specials(draw, host.rstd);
+      if (draw.between(0, 3) == 0) test::mix_in_specials(draw, host.mask);
       expect_all_variants(host);
     });
   });
