@@ -7,10 +7,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ostream>
 #include <string>
 #include <vector>
 
 #include "kernels/common/test_array.h"
+
+namespace strictbench {
+
+/// GoogleTest shows parameters by this.
+inline void PrintTo(Device device, std::ostream* out) { *out << test::text(device); }
+
+}  // namespace strictbench
 
 namespace strictbench::test {
 

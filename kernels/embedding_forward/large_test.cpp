@@ -146,7 +146,7 @@ TEST(EmbeddingForwardLargeFillsTheGpu, NewNeedsNoMemoryBesideItsArguments) {
     cudaGetLastError();
     if (refused == cudaSuccess) {
       cudaFree(copy);
-      GTEST_SKIP() << "memory that others gave back leaves room for a copy of the table";
+      GTEST_SKIP() << "a copy of the table fits what could not be filled";
     }
     const std::size_t before = Filler::free_bytes();
     std::size_t after[2] = {};
