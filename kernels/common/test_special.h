@@ -77,4 +77,11 @@ inline void mix_in_specials(Draw& draw, Dtype dtype, std::vector<float>& values)
   });
 }
 
+/// Another int64 whose lower 32 bits are those of `x`: what handles ids or keys as int32 takes the two for
+/// one.
+inline std::int64_t same_lower_half(Draw& draw, std::int64_t x) {
+  constexpr std::uint64_t lower = 0xffffffffu;
+  return static_cast<std::int64_t>((draw.key() & ~lower) | (static_cast<std::uint64_t>(x) & lower));
+}
+
 }  // namespace strictbench::test
