@@ -11,6 +11,7 @@ the machine has (the GPU, or the CPU alone), and shows
   the table of speedups, with the published figures beside where there are any
   speedup.png and speedup.svg in the result folder
   the comparison with this device's committed baseline, baselines/<device>/*.json
+  report.html in the result folder: verdicts, ratios, samples, history; its data are compare.json and table.json
 Where the device has no baseline, a candidate is written and the command that accepts it is printed.
 
 RUN-OPTIONs go to `strictbench run`:
@@ -27,7 +28,7 @@ wrong; 2 unusable input or command line; 3 the data cannot tell. 129, 130, 143: 
 END
 }
 
-# The result folder is named by --out or --resume, seen from where the user stands, else found afterwards.
+# The result folder is named by --out or --resume, seen from where the user stands, else named here.
 run_options=() list_options=() result='' takes_folder=no takes_device=no
 for argument in "$@"; do
   if [[ $takes_device == yes ]]; then
@@ -60,6 +61,8 @@ done
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 cd "$root"
+# shellcheck source=scripts/baselines.sh
+source scripts/baselines.sh
 
 pictures=yes
 install_packages
@@ -71,65 +74,34 @@ if grep -q '^-- CUDA variants: left out' "$logs/configure-release.log" && nvidia
   echo "This machine has a GPU, but the CUDA variants are not built: install the CUDA Toolkit, 12 or newer."
 fi
 
-# What a baseline holds: `wall` times the host's launches too, and a shared host does that too unevenly to gate;
-# in a call of milliseconds, as `event` times, they do not show.
-baseline_timers='timer:(graph|cold|event|cpu)'
-
-# slug_of NAME: the folder of a device's baselines, as `accept` names it.
-slug_of() {
-  python3 -c '
-import re, sys
-words = re.findall("[a-z0-9][a-z0-9.]*", sys.argv[1].lower())
-print("-".join(word for word in words if word != "nvidia"))' "$1"
-}
-
-# baselines_of DEVICE: its committed baselines, one a line; published figures are none.
-baselines_of() {
-  local file
-  for file in "baselines/$1"/*.json; do
-    if [[ -f $file && $file != */published.json ]]; then
-      echo "$file"
-    fi
-  done
-}
-
-# A GPU's first run also takes the timers that the published figures were taken with, to be shown beside them.
-# What the user asks for goes first.
+gpu=$(gpu_of "$strictbench" "${list_options[@]}")
+# A GPU's first run also takes the timers of the published figures. What the user asks for goes first.
 if [[ " ${run_options[*]-} " != *" --filter"* && " ${run_options[*]-} " != *" --resume"* ]]; then
-  gpu=$("$strictbench" list --format json "${list_options[@]}" 2>/dev/null |
-    sed -n 's/.*"gpu_name": "\([^"]*\)".*/\1/p' | head -n 1) || gpu=''
   if [[ -n $gpu && -z $(baselines_of "$(slug_of "$gpu")") ]]; then
-    run_options+=(--filter 'timer:graph|qwen3_ffn/.*timer:event|row_fold/.*timer:wall|embedding_backward/.*timer:cold')
-    [[ " ${run_options[*]} " == *" --budget"* ]] || run_options+=(--budget 240)
+    run_options+=(--filter "$first_run_filter")
+    [[ " ${run_options[*]} " == *" --budget"* ]] || run_options+=(--budget "$first_run_budget")
   fi
 fi
+if [[ -z $result ]]; then
+  result=$(new_result "$strictbench" "$gpu")
+  run_options+=(--out "$result")
+fi
 
-# measure: runs, and sets `result`. The run ends with this script, whatever ends it.
-measure() {
-  local with_parent=() before after code=0
-  if has setpriv; then
-    with_parent=(setpriv --pdeathsig TERM --)
-  fi
-  mkdir -p results
-  before=$(ls results)
-  "${with_parent[@]}" "$strictbench" run "${run_options[@]}" || code=$?
-  if [[ -z $result ]]; then
-    after=$(ls results)
-    result=$(comm -13 <(sort <<<"$before") <(sort <<<"$after") | tail -n 1)
-    result=${result:+results/$result}
-  fi
-  return "$code"
-}
-
+# The run ends with this script, whatever ends it.
+with_parent=()
+if has setpriv; then
+  with_parent=(setpriv --pdeathsig TERM --)
+fi
 run_code=0
-measure || run_code=$?
+"${with_parent[@]}" "$strictbench" run "${run_options[@]}" || run_code=$?
 # 1 is a run whose rows are not all there: what is there is still shown.
 if ((run_code > 1)) || [[ ! -f $result/run.json ]]; then
   exit "$run_code"
 fi
 
 echo
-"$strictbench" table "$result"
+"$strictbench" table "$result" || run_code=$((run_code > 0 ? run_code : $?))
+"$strictbench" table "$result" --format json --output "$result/table.json" >/dev/null || true
 echo
 if [[ $pictures == yes ]]; then
   .venv/bin/python report/pictures/speedup.py "$result" || echo "no picture, see above"
@@ -137,24 +109,23 @@ else
   echo "no picture: the Python environment for it could not be made"
 fi
 
-device=$(slug_of "$(python3 -c '
-import json, sys
-run = json.load(open(sys.argv[1], encoding="utf-8"))
-print(run.get("gpu_name") or run["machine"]["before"].get("cpu_model", "cpu"))' "$result/run.json")")
+device=$(device_of "$result")
 mapfile -t baselines < <(baselines_of "$device")
 
+code=0
 if ((${#baselines[@]} > 0)); then
-  compare_code=0
-  "$strictbench" compare --baseline "${baselines[@]}" --contender "$result" || compare_code=$?
-  ((run_code == 0)) || exit "$run_code"
-  exit "$compare_code"
-elif ((run_code != 0)); then
-  echo "no baseline for $device yet, and no candidate from a run in which something failed"
-  exit "$run_code"
-elif "$strictbench" accept "$result" --name first --filter "$baseline_timers" --baselines "$result/candidate"; then
-  echo "no baseline for $device yet; a candidate is in $result/candidate. To make it the baseline:"
-  printf "  %s accept %q --name first --filter '%s' --baselines baselines\n" \
-    "$strictbench" "$result" "$baseline_timers"
+  sides=(--baseline "${baselines[@]}" --contender "$result")
+  "${without_github[@]}" "$strictbench" compare "${sides[@]}" --format json --output "$result/compare.json" \
+    >/dev/null || true
+  make_page "$result"
+  "$strictbench" compare "${sides[@]}" || code=$?
 else
-  echo "no baseline for $device yet, and this run cannot become one (see above)"
+  make_page "$result"
+  if ((run_code == 0)); then
+    offer_candidate "$strictbench" "$result" "$device"
+  else
+    echo "no baseline for $device yet, and no candidate from a run in which something failed"
+  fi
 fi
+((run_code == 0)) || code=$run_code
+exit "$code"

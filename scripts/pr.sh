@@ -32,8 +32,8 @@ done
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-# commit_of REF: its full hash, and nothing where there is no such commit.
-commit_of() { git -C "$root" rev-parse --verify --quiet --end-of-options "$1^{commit}" || true; }
+# shellcheck source=scripts/builds.sh
+source "$root/scripts/builds.sh"
 
 has git || fail "git is not installed"
 git -C "$root" rev-parse --git-dir >/dev/null 2>&1 || fail "$root is no git repository, so it has no commits to compare"
@@ -45,55 +45,14 @@ if [[ $(commit_of HEAD) =~ ^($base|$head)$ && -n $(git -C "$root" status --porce
 fi
 shift 2
 
-worktree=''
-remove_worktree() {
-  if [[ -n $worktree ]]; then
-    git -C "$root" worktree remove --force "$worktree" >/dev/null 2>&1 || rm -rf "$worktree"
-    git -C "$root" worktree prune
-    worktree=''
-  fi
-}
-trap remove_worktree EXIT
-
-# What else than the commit decides on an executable: a build by other compilers is made again.
-toolchain() {
-  local nvcc=${CUDACXX:-nvcc}
-  has "$nvcc" || nvcc=/usr/local/cuda/bin/nvcc
-  "${CXX:-c++}" --version 2>/dev/null | head -n 1 || true
-  "$nvcc" --version 2>/dev/null | tail -n 1 || true
-}
-
-# build COMMIT: leaves its executables in build/pr/COMMIT/bin.
-build() {
-  local folder=$root/build/pr/$1 short=${1:0:10} generator=()
-  if [[ -x $folder/bin/strictbench && -f $folder/built && $(<"$folder/built") == "$(toolchain)" ]]; then
-    echo "$short is built already, in $folder" >&2
-    return 0
-  fi
-  rm -rf "$folder"
-  mkdir -p "$folder"
-  worktree=$folder/source
-  git -C "$root" worktree prune
-  git -C "$root" worktree add --quiet --detach "$worktree" "$1" >/dev/null || fail "git cannot check $short out"
-  if has ninja; then
-    generator=(-G Ninja)
-  fi
-  {
-    step "configure ($short)" "configure-pr-$short" \
-      cmake -S "$worktree" -B "$folder" --preset release -DSTRICTBENCH_TESTS=OFF "${generator[@]}" &&
-      step "build ($short, $jobs jobs)" "build-pr-$short" cmake --build "$folder" --parallel "$jobs"
-  } >&2 || fail "$short does not build, see above"
-  toolchain >"$folder/built"
-  remove_worktree
-}
-
 install_packages >&2
-build "$base"
-build "$head"
+for commit in "$base" "$head"; do
+  build_commit "$commit" || fail "$why_not_built"
+done
 
 format=(--format markdown)
 for argument in "$@"; do
   case $argument in --format | --format=*) format=() ;; esac
 done
-exec "$root/build/pr/$head/bin/strictbench" ab --base "$root/build/pr/$base" --head "$root/build/pr/$head" \
+exec "$(build_folder "$head")/bin/strictbench" ab --base "$(build_folder "$base")" --head "$(build_folder "$head")" \
   "${format[@]}" "$@"

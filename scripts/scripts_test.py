@@ -118,7 +118,13 @@ class Machine(unittest.TestCase):
 
 
 class Bench(Machine):
-    RESULT = "results/20261129T101500Z_0123456789_h200"
+    def setUp(self) -> None:
+        super().setUp()
+        (self.tree / "build/release/bin/build.json").write_text('{"git_commit": "0123456789abcdef"}', encoding="utf-8")
+
+    def result(self) -> str:
+        """The newest result, as the scripts name it."""
+        return f"results/{max(folder.name for folder in self.tree.glob('results/*'))}"
 
     def baseline(self, *names: str) -> None:
         folder = self.tree / "baselines/h200"
@@ -134,13 +140,16 @@ class Bench(Machine):
     def test_without_a_baseline_a_candidate_and_how_to_accept_it(self) -> None:
         done = self.run_script("bench.sh")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertIn(f"the table of {self.RESULT}", done.stdout)
-        self.assertIn(f"\n  build/release/bin/strictbench accept {self.RESULT} --name first "
+        result = self.result()
+        self.assertRegex(result, r"^results/\d{8}T\d{6}Z_0123456789_h200$")
+        self.assertIn(f"the table of {result}", done.stdout)
+        self.assertIn(f"\n  build/release/bin/strictbench accept {result} --name first "
                       "--filter 'timer:(graph|cold|event|cpu)' --baselines baselines\n", done.stdout)
         self.assertEqual(self.calls("strictbench")[-1],
-                         f"strictbench accept {self.RESULT} --name first --filter timer:(graph|cold|event|cpu) "
-                         f"--baselines {self.RESULT}/candidate")
-        self.assertEqual(self.calls("python")[-1], f"python report/pictures/speedup.py {self.RESULT}")
+                         f"strictbench accept {result} --name first --filter timer:(graph|cold|event|cpu) "
+                         f"--baselines {result}/candidate")
+        self.assertEqual(self.calls("python")[-3:], [f"python report/pictures/speedup.py {result}", "python -c ",
+                                                     f"python report/page/report.py {result}"])
 
     def test_published_figures_are_no_baseline(self) -> None:
         self.baseline("published.json")
@@ -160,8 +169,10 @@ class Bench(Machine):
             done = self.run_script("bench.sh", COMPARE_CODE=code)
             self.assertEqual(done.returncode, code)
             self.assertIn("the comparison", done.stdout)
-            self.assertEqual(self.calls("strictbench")[-1], "strictbench compare --baseline baselines/h200/first.json "
-                             f"baselines/h200/second.json --contender {self.RESULT}")
+            compare = ("strictbench compare --baseline baselines/h200/first.json baselines/h200/second.json "
+                       f"--contender {self.result()}")
+            self.assertEqual(self.calls("strictbench")[-2:], [
+                f"{compare} --format json --output {self.result()}/compare.json", compare])
             shutil.rmtree(self.tree / "results")
 
     def test_a_cpu_has_baselines_of_its_own(self) -> None:
@@ -170,7 +181,8 @@ class Bench(Machine):
         (folder / "main.json").touch()
         self.run_script("bench.sh", DEVICE="")
         self.assertEqual(self.calls("strictbench")[-1], "strictbench compare "
-                         f"--baseline baselines/amd-epyc-tm-9.5/main.json --contender {self.RESULT}")
+                         f"--baseline baselines/amd-epyc-tm-9.5/main.json --contender {self.result()}")
+        self.assertTrue(self.result().endswith("_0123456789_cpu"), self.result())
 
     def test_failed_rows_outweigh_the_comparison(self) -> None:
         self.baseline("first.json")
@@ -195,7 +207,7 @@ class Bench(Machine):
         self.baseline("first.json")
         done = self.run_script("bench.sh", "--filter", "row_fold", COMPARE_CODE=1)
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(self.calls("strictbench")[0], "strictbench run --filter row_fold")
+        self.assertEqual(self.calls("strictbench")[1], f"strictbench run --filter row_fold --out {self.result()}")
 
     def test_a_gpus_first_run_takes_the_published_timers_too(self) -> None:
         self.run_script("bench.sh", "--device", "0")
@@ -205,11 +217,11 @@ class Bench(Machine):
                       "embedding_backward/.*timer:cold ", calls[1])
         self.baseline("first.json")
         self.run_script("bench.sh", "--device", "0")
-        self.assertIn("strictbench run --device 0", self.calls("strictbench"))
+        self.assertIn(f"strictbench run --device 0 --out {self.result()}", self.calls("strictbench"))
 
     def test_a_cpus_first_run_is_the_default_one(self) -> None:
         self.run_script("bench.sh", DEVICE="")
-        self.assertIn("strictbench run", self.calls("strictbench"))
+        self.assertIn(f"strictbench run --out {self.result()}", self.calls("strictbench"))
 
     def test_folders_are_seen_from_where_the_user_stands(self) -> None:
         elsewhere = self.base / "elsewhere"
@@ -223,10 +235,24 @@ class Bench(Machine):
                 self.assertTrue((elsewhere / "mine/run.json").is_file())
                 self.assertIn(f"accept {elsewhere}/mine --name first", done.stdout)
 
-    def test_the_newest_folder_is_the_result(self) -> None:
-        for name in ("20251129T101500Z_0123456789_h200", "20991129T101500Z_0123456789_h200"):
-            (self.tree / "results" / name).mkdir(parents=True)
-        self.assertIn(f"the table of {self.RESULT}\n", self.run_script("bench.sh").stdout)
+    def test_a_result_of_the_same_second_is_not_touched(self) -> None:
+        for name, commit in (("", "abc"), ("-2", "abc"), ("-dirty", 'abc", "git_dirty": true, "x": "')):
+            (self.tree / "build/release/bin/build.json").write_text(f'{{"git_commit": "{commit}"}}', encoding="utf-8")
+            self.stub(self.path / "python3", f"""[[ $2 != *datetime* ]] || {{ {sys.executable} "$@" |
+              sed 's/^[0-9T]*Z/20261129T101500Z/'; exit; }}\n{PYTHON}""")
+            self.run_script("bench.sh")
+            found = {folder.name for folder in self.tree.glob("results/*")}
+            self.assertIn("20261129T101500Z_abc-dirty_h200" if name == "-dirty" else
+                          f"20261129T101500Z_abc_h200{name}", found)
+
+    def test_the_page_is_made_without_an_environment_too_and_is_no_failure(self) -> None:
+        self.baseline("first.json")
+        self.stub(self.tree / ".venv/bin/python", "exit 1")
+        self.stub(self.path / "python3", "[[ ${2-} != venv && ${1-} != report/page/report.py ]] || exit 2\n" + PYTHON)
+        done = self.run_script("bench.sh", COMPARE_CODE=3)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(f"python3 report/page/report.py {self.result()}", self.calls("python3"))
+        self.assertIn("no report.html", done.stdout)
 
     def test_no_picture_is_no_failure(self) -> None:
         self.stub(self.tree / ".venv/bin/python", '[[ $1 == -c ]] || exit 2')
