@@ -2,6 +2,7 @@
 if(STRICTBENCH_TESTS)
   add_test(NAME scripts COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/scripts_test.py)
   add_test(NAME scripts_pr COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/pr_test.py)
+  add_test(NAME scripts_nightly COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/nightly_test.py)
   add_test(NAME scripts_profile COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/profile_test.py)
   add_test(NAME documents_links COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/links_test.py)
   add_test(NAME scripts_seed COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/seed_test.py)
@@ -16,8 +17,8 @@ if(STRICTBENCH_TESTS)
   find_program(SHELLCHECK shellcheck)
   if(SHELLCHECK)
     add_test(NAME shellcheck
-      COMMAND ${SHELLCHECK} --external-sources scripts/setup.sh scripts/bench.sh scripts/pr.sh scripts/profile.sh
-              scripts/sanitize.sh scripts/test.sh .ci/run
+      COMMAND ${SHELLCHECK} --external-sources scripts/setup.sh scripts/baselines.sh scripts/builds.sh scripts/bench.sh
+              scripts/nightly.sh scripts/pr.sh scripts/profile.sh scripts/sanitize.sh scripts/test.sh .ci/run
       WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   endif()
 endif()

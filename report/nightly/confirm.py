@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""What stands of a night's verdicts after the rows in doubt were measured again.
+
+usage: confirm.py questions RESULT --baseline FILE...
+       confirm.py settle RESULT [--note TEXT]...
+
+A row is in doubt where compare.json calls it `slower` or `inconclusive`. `questions` prints, one a line, each commit
+that baselines of such rows were measured at, a tab, and the filter that selects those rows. `strictbench ab` answers
+in RESULT/ab-<first ten letters of the commit>.json. `settle` puts its answers over the first verdicts and writes
+confirmed.json, junit.xml and summary.txt into RESULT; it prints nothing but a GitHub action's annotations.
+
+Exit code of settle: 0, 1 or 3, as `strictbench compare` would end on what stands; 2 for unusable input.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any, Optional
+from xml.sax.saxutils import escape, quoteattr
+
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent / folder) for folder in ("page", "pictures")]
+
+from read import REGRESSED, UNDECIDED, VERDICTS, read_comparison  # noqa: E402  (found through the line above)
+from result_folder import UnusableInput, load, load_benchmarks  # noqa: E402
+from sides import canonical  # noqa: E402
+from words import plain  # noqa: E402
+
+IN_DOUBT = ("slower", "inconclusive")
+ANSWERS = ("slower", "same", "faster", "inconclusive", "incomparable", "wrong", "failed")
+COMMIT = re.compile(r"[0-9a-f]{7,64}")
+LONGEST_FILTER = 100_000  # of a word on a command line, Linux takes 131072 bytes
+MOST_ANNOTATIONS = 20
+
+Row = dict[str, Any]
+
+
+def read_rows(path: Path) -> dict[str, Any]:
+    """A comparison as it stands in its file, after a look that it is one."""
+    read_comparison(path)
+    return load(path)
+
+
+def commits_of(baselines: list[Path]) -> dict[str, str]:
+    """For each row the commit of the newest session that has it."""
+    newest: dict[str, tuple[str, str]] = {}
+    for file in baselines:
+        document = load_benchmarks(file)
+        context = document.get("context")
+        context = context if isinstance(context, dict) else {}
+        for row in document["benchmarks"]:
+            session = row.get("session")
+            date, commit = (str(context.get(f"session.{session}.{key}", context.get(key, "")))
+                            for key in ("date", "git_commit"))
+            name = canonical(row["name"])
+            newest[name] = max(newest.get(name, ("", "")), (date, commit))
+    return {name: commit for name, (_, commit) in newest.items() if COMMIT.fullmatch(commit)}
+
+
+def filter_of(names: list[str]) -> str:
+    """An extended regular expression that finds these rows; all of their operators where it would grow too long."""
+    def quoted(name: str) -> str:
+        return re.sub(r"[][\\.^$*+?(){}|]", r"\\\g<0>", name)
+
+    exact = f"^({'|'.join(map(quoted, names))})(/|$)"
+    if len(exact.encode()) <= LONGEST_FILTER:
+        return exact
+    return f"^({'|'.join(sorted({quoted(name.split('/')[0]) for name in names}))})/"
+
+
+def questions(result: Path, baselines: list[Path]) -> int:
+    commits = commits_of(baselines)
+    asked: dict[str, list[str]] = {}
+    for row in read_rows(result / "compare.json")["rows"]:
+        name = canonical(row["name"])
+        if row["verdict"] in IN_DOUBT and name in commits:
+            asked.setdefault(commits[name], []).append(name)
+    for commit, names in asked.items():
+        print(f"{commit}\t{filter_of(names)}")
+    return 0
+
+
+def change_of(row: Row) -> str:
+    """Of a result that is wrong no time is ever shown."""
+    ratio = None if row.get("verdict") in ("wrong", "failed") else row.get("ratio")
+    return f" ({100 * (ratio - 1):+.2f} %)" if type(ratio) in (int, float) else ""
+
+
+def settled(row: Row, answers: dict[str, tuple[str, Row]]) -> Row:
+    """A row as it stands: what ab says of it, with what it had been called before."""
+    if row["verdict"] not in IN_DOUBT:
+        return row
+    commit, answer = answers.get(canonical(row["name"]), ("", {}))
+    said = answer.get("verdict")
+    before = f"{row['verdict']}{'' if said in ('wrong', 'failed') else change_of(row)} against the baseline"
+    if said not in ANSWERS:
+        why = f"measured again with {commit}, it is called {said}" if said else "not measured again"
+        return {**row, "reason": "; ".join(filter(None, [row.get("reason"), why]))}
+    verdict = "inconclusive" if said == "incomparable" else said
+    reason = f"{before}; measured by turns with {commit}: {verdict}{change_of(answer)}"
+    return {**answer, "name": row["name"], "verdict": verdict,
+            "reason": "; ".join(filter(None, [reason, answer.get("reason")]))}
+
+
+def stands(result: Path, notes: list[str]) -> tuple[dict[str, Any], str]:
+    """The comparison after confirmation, and what was confirmed in a few words."""
+    first = read_rows(result / "compare.json")
+    answers: dict[str, tuple[str, Row]] = {}
+    notes = [*first.get("notes", []), *notes]
+    for file in sorted(result.glob("ab-*.json")):
+        answer, commit = read_rows(file), file.stem.removeprefix("ab-")
+        notes.append(f"rows in doubt were measured again by turns with {commit}, threshold {answer['threshold']:.2%}")
+        notes += [f"{commit}: {note}" for note in answer.get("notes", [])]
+        answers |= {canonical(row["name"]): (commit, row) for row in answer["rows"]}
+    rows = [settled(row, answers) for row in first["rows"]]
+    counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in VERDICTS}
+    red, open_ = (any(counts[verdict] for verdict in verdicts) for verdicts in (REGRESSED, UNDECIDED))
+    code = 1 if red else 3 if open_ else 0
+    comparison = {**first, "verdict": {0: "pass", 1: "regressed", 3: "undecided"}[code], "exit_code": code,
+                  "counts": counts, "notes": notes, "rows": rows}
+    return comparison, in_words(first["rows"], rows, answers)
+
+
+def in_words(before: list[Row], after: list[Row], answers: dict[str, tuple[str, Row]]) -> str:
+    doubted = [(old, new) for old, new in zip(before, after) if old["verdict"] in IN_DOUBT]
+    if not doubted:
+        return ""
+    slower = sum(old["verdict"] == "slower" for old, _ in doubted)
+    text = f"in doubt were {slower} slower and {len(doubted) - slower} inconclusive"
+    asked = [new for old, new in doubted if canonical(old["name"]) in answers]
+    if not asked:
+        return f"{text}, none measured again"
+    found = [f"{count} {verdict}" for verdict in VERDICTS if (count := sum(new["verdict"] == verdict for new in asked))]
+    rest = f", {len(doubted) - len(asked)} not measured again" if len(asked) < len(doubted) else ""
+    return f"{text}; measured again: {', '.join(found)}{rest}"
+
+
+def summary_of(comparison: dict[str, Any], words: str, result: Path) -> str:
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in comparison["counts"].items() if count)
+    return "; ".join(filter(None, [f"{comparison['verdict']}: {counts or 'no rows'}", words, str(result)]))
+
+
+def junit(comparison: dict[str, Any]) -> str:
+    """As `strictbench compare --format junit` writes: red is a failure, undecided is skipped."""
+    def count(verdicts: tuple[str, ...]) -> int:
+        return sum(comparison["counts"][verdict] for verdict in verdicts)
+
+    skips = (*UNDECIDED, "skipped")
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>',
+             f'<testsuites><testsuite name="strictbench nightly" tests="{len(comparison["rows"])}" '
+             f'failures="{count(REGRESSED)}" errors="0" skipped="{count(skips)}">']
+    for row in comparison["rows"]:
+        verdict, message = row["verdict"], quoteattr(message_of(row))
+        inner = (f'<failure type="{verdict}" message={message}/>' if verdict in REGRESSED else
+                 f"<skipped message={message}/>" if verdict in skips else "")
+        lines.append(f'<testcase classname="strictbench" name={quoteattr(plain(row["name"], 500))}>{inner}</testcase>')
+    notes = "\n".join(escape(plain(note, 2000)) for note in comparison["notes"])
+    return "\n".join([*lines, f"<system-out>{notes}\n</system-out>", "</testsuite></testsuites>", ""])
+
+
+def message_of(row: Row) -> str:
+    return plain(f"{row['verdict']}{change_of(row)}: {row.get('reason') or 'no reason given'}", 2000)
+
+
+def tell_github(comparison: dict[str, Any], summary: str) -> None:
+    """Annotations of what is red, and a table of what is not well in the step's summary."""
+    def escaped(text: str) -> str:
+        return text.replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
+
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        red = [row for row in comparison["rows"] if row["verdict"] in REGRESSED]
+        for row in red[:MOST_ANNOTATIONS]:
+            print(f"::error title={escaped(plain(row['verdict'] + ': ' + row['name'], 300))}::"
+                  f"{message_of(row).replace('%', '%25')}")
+        if len(red) > MOST_ANNOTATIONS:
+            print(f"::error title=strictbench::and {len(red) - MOST_ANNOTATIONS} more rows")
+    if page := os.environ.get("GITHUB_STEP_SUMMARY"):
+        def cell(text: str) -> str:
+            return re.sub(r"([\\`*_<>\[\]|~])", r"\\\1", text)
+
+        bad = [row for row in comparison["rows"] if row["verdict"] in (*REGRESSED, *UNDECIDED)]
+        lines = [f"**{cell(summary)}**", ""]
+        if bad:
+            lines += ["| verdict | row | why |", "|---|---|---|"]
+            lines += [f"| {row['verdict']} | {cell(plain(row['name'], 300))} | {cell(message_of(row))} |"
+                      for row in bad[:200]]
+            lines += [""] if len(bad) <= 200 else ["", f"{len(bad) - 200} more rows.", ""]
+        with open(page, "a", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    unfinished = path.with_name(path.name + ".tmp")
+    unfinished.write_text(text, encoding="utf-8")
+    os.replace(unfinished, path)
+
+
+def settle(result: Path, notes: list[str]) -> int:
+    comparison, words = stands(result, notes)
+    summary = plain(summary_of(comparison, words, result), 2000)
+    write_whole(result / "confirmed.json", json.dumps(comparison, indent=1) + "\n")
+    write_whole(result / "junit.xml", junit(comparison))
+    write_whole(result / "summary.txt", summary + "\n")
+    tell_github(comparison, summary)
+    return comparison["exit_code"]
+
+
+def main(arguments: Optional[list[str]] = None) -> int:
+    parser = argparse.ArgumentParser(prog="confirm.py", formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="questions|settle")
+    asks = commands.add_parser("questions", help="what to ask `strictbench ab`")
+    asks.add_argument("--baseline", type=Path, nargs="+", required=True, metavar="FILE", help="committed baselines")
+    settles = commands.add_parser("settle", help="put its answers over the first verdicts")
+    settles.add_argument("--note", action="append", default=[], metavar="TEXT", help="a note on the comparison")
+    for command in (asks, settles):
+        command.add_argument("result", type=Path, metavar="RESULT", help="a result folder with its compare.json")
+    options = parser.parse_args(arguments)
+    try:
+        if options.command == "questions":
+            return questions(options.result, options.baseline)
+        return settle(options.result, options.note)
+    except UnusableInput as error:
+        print(f"confirm.py: {plain(str(error), 1000)}", file=sys.stderr)
+    except OSError as error:
+        print(f"confirm.py: {error.filename}: {error.strerror}", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

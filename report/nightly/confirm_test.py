@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""What is asked of `strictbench ab`, and what stands after its answers."""
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import tempfile
+import unittest
+import xml.etree.ElementTree
+from pathlib import Path
+from typing import Any
+
+import confirm
+
+NAME = "row_fold/{}/rows:1/cols:128/dtype:fp32/timer:graph"
+A, B = "a" * 40, "b" * 40
+
+
+def row(name: str, verdict: str, ratio: float | None = 1.2, **more: Any) -> dict[str, Any]:
+    side = {"median": 1.0, "processes": 5, "samples": 5}
+    return {"name": name, "verdict": verdict, "ratio": ratio, "ratio_low": ratio, "ratio_high": ratio,
+            "smallest_visible": 0.01, "baseline": side, "contender": side, "unit": "ns", "reason": "", **more}
+
+
+class Confirm(unittest.TestCase):
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.result = Path(temporary.name) / "result"
+        self.result.mkdir()
+
+    def write(self, name: str, rows: list[dict[str, Any]], **more: Any) -> None:
+        document = {"verdict": "pass", "threshold": 0.05, "notes": [], "rows": rows, **more}
+        (self.result / name).write_text(json.dumps(document), encoding="utf-8")
+
+    def baseline(self, name: str, rows: dict[str, int], **sessions: tuple[str, str]) -> str:
+        """Row names with their session; a session is its date and commit."""
+        context = {f"session.{number}.{key}": value for session, values in sessions.items()
+                   for number in session[1:] for key, value in zip(("date", "git_commit"), values)}
+        path = self.result.parent / name
+        path.write_text(json.dumps({"context": context, "benchmarks": [
+            {"name": row, "session": session} for row, session in rows.items()]}), encoding="utf-8")
+        return str(path)
+
+    def run_program(self, *arguments: str) -> tuple[int, str, str]:
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = confirm.main(list(arguments))
+        return code, out.getvalue(), err.getvalue()
+
+    def questions(self, *baselines: str) -> dict[str, str]:
+        code, out, err = self.run_program("questions", str(self.result), "--baseline", *baselines)
+        self.assertEqual((code, err), (0, ""))
+        return dict(line.split("\t") for line in out.splitlines())
+
+    def settle(self) -> tuple[int, dict[str, Any]]:
+        code, _, err = self.run_program("settle", str(self.result))
+        self.assertEqual(err, "")
+        return code, json.loads((self.result / "confirmed.json").read_text(encoding="utf-8"))
+
+    def test_rows_in_doubt_alone_are_asked_about_each_of_its_newest_commit(self) -> None:
+        names = [NAME.format(variant) for variant in ("one", "two", "three", "four")]
+        self.write("compare.json", [row(names[0] + "/manual_time", "slower"), row(names[1], "inconclusive"),
+                                    row(names[2], "same"), row(names[3], "wrong")])
+        first = self.baseline("first.json", {names[0]: 1, names[1]: 1, names[2]: 1}, s1=("2026-01-01", A))
+        second = self.baseline("second.json", {names[1]: 1}, s1=("2026-02-01", B))
+        self.assertEqual(self.questions(first, second), {A: f"^({names[0]})(/|$)", B: f"^({names[1]})(/|$)"})
+
+    def test_what_names_no_commit_is_not_asked_about(self) -> None:
+        self.write("compare.json", [row(NAME.format("one"), "slower")])
+        for commit in ("", "--upload-pack=x", "../" + A, A + "\nx", "main"):
+            self.assertEqual(self.questions(self.baseline("b.json", {NAME.format("one"): 1}, s1=("2026", commit))), {})
+
+    def test_the_filter_finds_its_rows_and_no_others(self) -> None:
+        odd = "op.1/a+b|c(d)/x:[1]{2}^$\\*?"
+        self.write("compare.json", [row(odd, "slower")])
+        expression = self.questions(self.baseline("b.json", {odd: 1}, s1=("2026", A)))[A]
+        for name, found in ((odd, True), (odd + "/manual_time", True), (odd + "0", False), ("x" + odd, False),
+                            (odd.replace(".", "x"), False)):
+            self.assertEqual(bool(re.search(expression, name)), found, name)
+
+    def test_too_many_rows_are_asked_about_by_operator(self) -> None:
+        names = [f"{operator}/new/{'x' * 90}:{index}" for operator in ("a", "b") for index in range(1000)]
+        self.write("compare.json", [row(name, "slower") for name in names])
+        answer = self.questions(self.baseline("b.json", dict.fromkeys(names, 1), s1=("2026", A)))
+        self.assertEqual(answer, {A: "^(a|b)/"})
+
+    def test_each_answer(self) -> None:
+        for answer, stands, code in (("slower", "slower", 1), ("same", "same", 0), ("faster", "faster", 0),
+                                     ("inconclusive", "inconclusive", 3), ("incomparable", "inconclusive", 3),
+                                     ("failed", "failed", 1), ("wrong", "wrong", 1), ("new", "slower", 1),
+                                     ("missing", "slower", 1), ("skipped", "slower", 1), (None, "slower", 1)):
+            with self.subTest(answer):
+                self.write("compare.json", [row(NAME.format("one"), "slower", 1.5), row(NAME.format("two"), "same", 1.0)])
+                self.write("ab-aaaaaaaaaa.json", [row(NAME.format("one"), answer, 1.1)] if answer else [])
+                ended, confirmed = self.settle()
+                self.assertEqual((ended, confirmed["exit_code"]), (code, code))
+                self.assertEqual([row["verdict"] for row in confirmed["rows"]], [stands, "same"])
+                self.assertEqual(confirmed["counts"][stands], 2 if stands == "same" else 1)
+                reason = confirmed["rows"][0]["reason"]
+                self.assertIn("not measured again" if answer is None else "aaaaaaaaaa", reason)
+                if stands in ("wrong", "failed"):
+                    self.assertNotIn("%)", (self.result / "junit.xml").read_text(encoding="utf-8"))
+
+    def test_doubts_without_an_answer_stay(self) -> None:
+        self.write("compare.json", [row(NAME.format("one"), "inconclusive"), row(NAME.format("two"), "slower")])
+        self.write("ab-aaaaaaaaaa.json", [row(NAME.format("two"), "same", 1.0)])
+        code, confirmed = self.settle()
+        self.assertEqual((code, confirmed["verdict"]), (3, "undecided"))
+        self.assertIn("in doubt were 1 slower and 1 inconclusive; measured again: 1 same, 1 not measured again",
+                      (self.result / "summary.txt").read_text(encoding="utf-8"))
+
+    def test_whatever_stands_in_a_name_the_files_are_whole(self) -> None:
+        hostile = ["<b>&\"'", "a\x00b\x1b[31m", "]]>", "\ud800", "line\nbreak", "x" * 5000]
+        self.write("compare.json", [row(f"op/{name}", "slower", reason=name) for name in hostile], notes=hostile)
+        self.assertEqual(self.settle()[0], 1)
+        suite = xml.etree.ElementTree.parse(self.result / "junit.xml").getroot()[0]
+        self.assertEqual(len(suite.findall("testcase/failure")), len(hostile))
+        self.assertEqual((self.result / "summary.txt").read_text(encoding="utf-8").count("\n"), 1)
+
+    def test_unusable_input_is_one_line(self) -> None:
+        for text in (None, "{", "[]", '{"verdict": "pass"}', '{"verdict": "pass", "threshold": 1, "rows": [{}]}'):
+            if text is not None:
+                (self.result / "compare.json").write_text(text, encoding="utf-8")
+            code, out, err = self.run_program("settle", str(self.result))
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
+            self.assertIn("compare.json", err)
+        self.assertEqual([file.name for file in self.result.iterdir()], ["compare.json"])
+
+
+if __name__ == "__main__":
+    unittest.main()
