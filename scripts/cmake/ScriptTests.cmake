@@ -7,6 +7,10 @@ if(STRICTBENCH_TESTS)
   add_test(NAME documents_links COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/links_test.py)
   add_test(NAME scripts_seed COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/seed_test.py)
   add_test(NAME scripts_sanitize COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/sanitize_test.py)
+  add_test(NAME workflows COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/workflows_test.py Lint)
+  add_test(NAME workflows_structure
+           COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/workflows_test.py Structure)
+  set_tests_properties(workflows workflows_structure PROPERTIES SKIP_RETURN_CODE 77)
   set(same_everywhere ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/same_everywhere_test.py
                       ${CMAKE_COMMAND} ${CMAKE_CXX_COMPILER})
   add_test(NAME same_executables_everywhere COMMAND ${same_everywhere})
