@@ -19,7 +19,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Iterable, Optional
 from xml.sax.saxutils import escape, quoteattr
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent / folder) for folder in ("page", "pictures")]
@@ -32,7 +32,7 @@ from words import plain  # noqa: E402
 IN_DOUBT = ("slower", "inconclusive")
 ANSWERS = ("slower", "same", "faster", "inconclusive", "incomparable", "wrong", "failed")
 COMMIT = re.compile(r"[0-9a-f]{7,64}")
-LONGEST_FILTER = 100_000  # of a word on a command line, Linux takes 131072 bytes
+LONGEST_FILTER = 2000  # what a benchmark executable takes
 MOST_ANNOTATIONS = 20
 
 Row = dict[str, Any]
@@ -60,15 +60,30 @@ def commits_of(baselines: list[Path]) -> dict[str, str]:
     return {name: commit for name, (_, commit) in newest.items() if COMMIT.fullmatch(commit)}
 
 
-def filter_of(names: list[str]) -> str:
-    """An extended regular expression that finds these rows; all of their operators where it would grow too long."""
-    def quoted(name: str) -> str:
-        return re.sub(r"[][\\.^$*+?(){}|]", r"\\\g<0>", name)
+def any_of(texts: Iterable[str]) -> str:
+    quoted = [re.sub(r"[][\\.^$*+?(){}|]", r"\\\g<0>", text) for text in dict.fromkeys(texts)]
+    return quoted[0] if len(quoted) == 1 else f"({'|'.join(quoted)})"
 
-    exact = f"^({'|'.join(map(quoted, names))})(/|$)"
-    if len(exact.encode()) <= LONGEST_FILTER:
-        return exact
-    return f"^({'|'.join(sorted({quoted(name.split('/')[0]) for name in names}))})/"
+
+def filter_of(names: list[str]) -> str:
+    """An extended regular expression that finds these rows, and as few others as the room for it allows: none, else
+    each variant of an operator with each shape, else all shapes of the variants, else all of the operators."""
+    operators: dict[str, list[tuple[str, str]]] = {}
+    for name in names:
+        operator, _, rest = name.partition("/")
+        variant, _, shape = rest.partition("/")
+        operators.setdefault(operator, []).append((variant, shape))
+
+    def by_operator(*parts: int) -> str:
+        each = ["/".join([any_of([operator]), *(any_of(row[part] for row in rows) for part in parts)])
+                for operator, rows in operators.items()]
+        return each[0] if len(each) == 1 else f"({'|'.join(each)})"
+
+    exact = f"^{any_of(names)}(/|$)"
+    for expression in (exact, f"^{by_operator(0, 1)}(/|$)", f"^{by_operator(0)}/"):
+        if len(expression.encode()) <= LONGEST_FILTER:
+            return expression
+    return f"^{any_of(operators)}/"
 
 
 def questions(result: Path, baselines: list[Path]) -> int:
