@@ -111,7 +111,9 @@ void expect_close(std::int64_t m, std::int64_t n, std::int64_t k, const Layout& 
       const Args args{.m = m, .n = n, .k = k, .a = a.operand(), .b = b.operand(), .c = nullptr};
       const auto expected = host_oracle(m, n, k, a, b);
       const auto got = run(variant, args);
-      if (device == Device::cpu) EXPECT_EQ(bits(got), bits(expected));
+      if (device == Device::cpu) {
+        EXPECT_EQ(bits(got), bits(expected));
+      }
       EXPECT_LE(test::relative_l2(got, expected), test::tensor_core_tolerance(m * n));
       EXPECT_LE(test::worst_row(got, expected, n), test::tensor_core_tolerance(n));
       EXPECT_EQ(bits(run(variant, args)), bits(got));
