@@ -43,7 +43,7 @@ void sum_row(const Inputs& inputs, std::int64_t o, std::int64_t lo, std::int64_t
 }
 
 Extent extent(const Bf16* data, std::int64_t rows, std::int64_t cols, const char* rule) {
-  return {data, spanned_bytes(rows, cols, cols, sizeof(Bf16), rule)};
+  return require_addressed(data, rows, cols, cols, sizeof(Bf16), rule);
 }
 Extent x_extent(const Args& args) {
   return extent(args.x, args.shape.tokens, args.shape.in, "dw_gemm: x must stay within 64-bit addresses");

@@ -33,8 +33,8 @@ bool fits(const Operand& operand, std::int64_t rows, std::int64_t cols) {
 /// Of an operand that fits.
 Extent extent(const Operand& operand, std::int64_t rows, std::int64_t cols, const char* rule) {
   const bool by_rows = operand.col_stride == 1 && operand.row_stride >= cols;
-  return {operand.data, by_rows ? spanned_bytes(rows, cols, operand.row_stride, sizeof(Bf16), rule)
-                                : spanned_bytes(cols, rows, operand.col_stride, sizeof(Bf16), rule)};
+  return by_rows ? require_addressed(operand.data, rows, cols, operand.row_stride, sizeof(Bf16), rule)
+                 : require_addressed(operand.data, cols, rows, operand.col_stride, sizeof(Bf16), rule);
 }
 
 }  // namespace
@@ -59,8 +59,8 @@ void validate(const Args& args) {
   require_aligned(c, sizeof(Bf16), "tile_tree_gemm: c must be aligned to 2 bytes");
   const Extent left = extent(a, m, k, "tile_tree_gemm: a must stay within 64-bit addresses");
   const Extent right = extent(b, k, n, "tile_tree_gemm: b must stay within 64-bit addresses");
-  const Extent output{
-      c, spanned_bytes(m, n, n, sizeof(Bf16), "tile_tree_gemm: c must stay within 64-bit addresses")};
+  const Extent output =
+      require_addressed(c, m, n, n, sizeof(Bf16), "tile_tree_gemm: c must stay within 64-bit addresses");
   require_apart(output, left, "tile_tree_gemm: c must not overlap a");
   require_apart(output, right, "tile_tree_gemm: c must not overlap b");
 }
