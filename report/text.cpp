@@ -197,7 +197,8 @@ std::string readable_change(double ratio) {
 }
 
 std::string speedup_text(double speedup) {
-  return fixed(speedup, speedup < 9.995 ? 2 : speedup < 99.95 ? 1 : 0) + " x";
+  // Three digits of what is over 0.1; four places show a ratio of a thousandth.
+  return fixed(speedup, speedup < 0.0995 ? 4 : speedup < 9.995 ? 2 : speedup < 99.95 ? 1 : 0) + " x";
 }
 
 std::string readable_number(double value) {

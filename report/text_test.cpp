@@ -75,5 +75,13 @@ TEST(Grid, AlignsTextAndEscapesMarkdown) {
             "| name | time |\n|---|---:|\n| <code>a&#124;b</code> | 1 ns |\n| `long/name` | 12 ns |\n");
 }
 
+TEST(Text, SpeedupsKeepTheirDigits) {
+  EXPECT_EQ(speedup_text(0.00262), "0.0026 x");
+  EXPECT_EQ(speedup_text(0.94), "0.94 x");
+  EXPECT_EQ(speedup_text(2.525), "2.52 x");
+  EXPECT_EQ(speedup_text(18.24), "18.2 x");
+  EXPECT_EQ(speedup_text(204217.3), "204217 x");
+}
+
 }  // namespace
 }  // namespace strictbench
