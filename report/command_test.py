@@ -169,6 +169,26 @@ class Compare(Commands):
         self.assertEqual(done.returncode, 0, done.stderr)
 
 
+class TableAnnotations(Commands):
+    def test_wrong_and_slower_rows_are_annotated_in_a_github_action(self) -> None:
+        bad = {"name": NEW.replace("/new/", "/bad/"), "error_occurred": True, "error_message": "check failed: 1 bit",
+               "run_type": "iteration"}
+        result = self.write("r.json", [row(NEW, 9), bad])
+        baseline = self.write("b.json", [row(NEW, 1)])
+        for arguments, titles in (([], ["wrong"]), (["--baseline", baseline], ["wrong", "slower"])):
+            done = subprocess.run([PROGRAM, "table", result, "--format", "markdown", *arguments], capture_output=True,
+                                  text=True, cwd=self.folder, check=False, timeout=60,
+                                  env={**os.environ, "GITHUB_ACTIONS": "true"})
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertNotIn("::error", done.stdout)
+            found = [line.split("%3A")[0].split("=")[1] for line in done.stderr.splitlines() if line.startswith("::error")]
+            self.assertEqual(found, titles, done.stderr)
+            plain = {key: value for key, value in os.environ.items() if key != "GITHUB_ACTIONS"}
+            done = subprocess.run([PROGRAM, "table", result, *arguments], capture_output=True, text=True, env=plain,
+                                  cwd=self.folder, check=False, timeout=60)
+            self.assertNotIn("::error", done.stdout + done.stderr)
+
+
 class Accept(Commands):
     def test_a_result_becomes_a_baseline(self) -> None:
         (self.folder / "baselines").mkdir()

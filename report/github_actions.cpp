@@ -1,5 +1,6 @@
 #include "report/github_actions.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -13,7 +14,8 @@
 namespace strictbench {
 namespace {
 
-constexpr std::size_t most_annotations = 50;
+/// GitHub shows ten errors of a step; the first of them says how many there are.
+constexpr std::size_t most_annotations = 10;
 
 /// `text` for a workflow command: of a property, colons and commas have a meaning too.
 std::string escaped(std::string_view text, bool property) {
@@ -51,19 +53,24 @@ bool in_github_action() {
 }
 
 void write_annotations(std::ostream& out, const Comparison& comparison) {
-  std::size_t count = 0;
+  const auto red = static_cast<std::size_t>(
+      std::count_if(comparison.rows.begin(), comparison.rows.end(),
+                    [](const ComparedRow& row) { return exit_code_of(row.verdict) == 1; }));
+  std::size_t left = std::min(red, most_annotations);
+  if (red > most_annotations) {
+    --left;
+    out << "::error title=strictbench::" << red << " rows are slower, wrong, failed or missing; the first "
+        << left << " follow\n";
+  }
   for (const Verdict verdict : all_verdicts) {
     if (exit_code_of(verdict) != 1) continue;
     for (const ComparedRow& row : comparison.rows) {
-      if (row.verdict != verdict || ++count > most_annotations) continue;
+      if (row.verdict != verdict || left == 0) continue;
+      --left;
       const std::string title = std::string(name_of(verdict)) + ": " + row.name;
       out << "::error title=" << escaped(title, true) << "::" << escaped(message_of(row), false) << "\n";
     }
   }
-  if (count <= most_annotations) return;
-  const std::size_t more = count - most_annotations;
-  out << "::error title=strictbench::" << more << (more == 1 ? " more row is" : " more rows are")
-      << " slower, wrong, failed or missing\n";
 }
 
 void append_to_step_summary(const std::function<void(std::ostream&)>& write) {

@@ -1,4 +1,5 @@
 /// Reads Nsight Systems' kernel summary.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>
@@ -161,9 +162,18 @@ class KernelCsv {
            number(fields[columns_.launches], line, "Instances", 1, most_launches),
            number(fields[columns_.total], line, "Total Time", columns_.nanoseconds, most_kernel_ns)});
     }
+    bool headless = true;  // nothing but blank lines since the summary's end
     while (!reader_.at_end()) {
       const std::size_t line = reader_.line();
-      if (header_of(reader_.take_line())) refuse(line, "begins a second kernel summary; give one of them");
+      const auto text = reader_.take_line();
+      if (header_of(text)) refuse(line, "begins a second kernel summary; give one of them");
+      // A figure where the first figure of a kernel would stand, and no head in between.
+      if (!headless || text.empty()) continue;
+      headless = false;
+      const bool figure = text.front() >= '0' && text.front() <= '9';
+      const auto commas = static_cast<std::size_t>(std::count(text.begin(), text.end(), ','));
+      if (figure && commas + 1 >= columns_.count)
+        refuse(line, "looks like a kernel, but stands behind a blank line, which ends a summary");
     }
     if (kernels.empty()) refuse(reader_.line(), "is the end, and there is no kernel below the header");
     if (!ends_with_line_break) notes.push_back(path_ + ": its last line has no end; the file may be cut off");

@@ -135,7 +135,8 @@ void write_kernels_json(std::ostream& out, const KernelTable& table) {
     // Row by row, and the name apart: it need not be UTF-8.
     std::string figures = row_object(row).dump();
     out << separator << "{\"name\":" << quoted(row.name) << "," << figures.substr(1, figures.size() - 2)
-        << ",\"control\":" << (row.control ? "true" : "false") << "}";
+        << ",\"control\":" << (row.control ? "true" : "false")
+        << ",\"moved\":" << (row.moved ? "true" : "false") << "}";
     separator = ",\n  ";
   }
   Json total = row_object(table.total);

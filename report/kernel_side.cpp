@@ -92,6 +92,7 @@ class KernelRecord {
     if (calls < 1) refuse(path_, where + " was called " + fixed(calls, 2) + " times and has no error");
     const auto kernels = entry.find("kernels");
     if (kernels == entry.end() || !kernels->is_array()) refuse(path_, where + " has no \"kernels\" array");
+    if (kernels->empty()) refuse(path_, where + " launched no kernel and has no error");
     RecordedCase recorded{name, {}};
     for (const json& kernel : *kernels) {
       const std::string at = where + " kernel " + std::to_string(recorded.kernels.size());

@@ -61,6 +61,12 @@ TEST(KernelCsv, ColumnsAreFoundByNameBelowAnyPreamble) {
   EXPECT_EQ(kernels[0].total_ns, 1500);
 }
 
+TEST(KernelCsv, AKernelBehindABlankLineIsNotLostInSilence) {
+  const std::string columns = "Time (%),Total Time (ns),Instances,Name\n";
+  EXPECT_EQ(parse(columns + "60,9,1,f\n40,6,1,g\n\n").size(), 2U);
+  EXPECT_THROW(parse(columns + "60,9,1,f\n\n40,6,1,g\n"), UsageError);
+}
+
 TEST(KernelCsv, TheOlderHeader) {
   const auto kernels =
       parse("Time(%),Total Time (ns),Instances,Average,Minimum,Maximum,StdDev,Name\n1.0,5,1,5,5,5,0,f\n");

@@ -105,7 +105,9 @@ void derive(KernelRow& row, const KernelRow& total) {
   const bool stood_still =
       before == after || (before > 0 && after > 0 && row.speedup <= 1 + control_threshold &&
                           row.speedup >= 1 / (1 + control_threshold));
-  row.moved = row.control && !stood_still;
+  // Launched more often on one side, it did other work there and shows nothing.
+  const bool same_work = std::abs(row.before->launches - row.after->launches) < 1e-9;
+  row.moved = row.control && same_work && !stood_still;
 }
 
 std::string note_of_control(const KernelRow& row) {

@@ -42,7 +42,7 @@ class Kernels(command_test.Commands):
         slow, tree = table["rows"]
         self.assertEqual(slow, {"name": "slow", "before": {"launches": 3, "total_ns": 300, "average_ns": 100, "share": 0.75},
                                 "after": {"launches": 3, "total_ns": 150, "average_ns": 50, "share": 0.6},
-                                "speedup": 2, "reduction": 0.5, "control": False})
+                                "speedup": 2, "reduction": 0.5, "control": False, "moved": False})
         self.assertEqual((tree["name"], tree["control"], tree["speedup"]), ("tile_tree", True, 1))
         self.assertEqual(table["total"]["before"]["total_ns"], 400)
         self.assertTrue(any("one call of each of 1 case" in note for note in table["notes"]), table["notes"])

@@ -1,4 +1,5 @@
 /// strictbench table: the speedup table of a result.
+#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,9 +59,15 @@ int run(const Arguments& arguments) {
   const Side result = read_side({arguments.result}, "real_time");
   if (result.benchmarks.empty()) throw UsageError(printable(arguments.result) + ": holds no rows");
   SpeedupTable table = make_table(result, read_published(arguments.published));
-  if (!arguments.baseline.empty()) {
-    const Side baseline = read_side(arguments.baseline, "real_time");
-    add_verdicts(table, compare(baseline, result, CompareOptions{}), joined(arguments.baseline));
+  const bool judged = !arguments.baseline.empty();
+  if (judged || in_github_action()) {
+    // Beside itself a result has no slower row, but what is wrong or failed in it still is.
+    const Comparison comparison =
+        judged ? compare(read_side(arguments.baseline, "real_time"), result, CompareOptions{})
+               : compare(result, result, CompareOptions{});
+    if (judged) add_verdicts(table, comparison, joined(arguments.baseline));
+    // The table on standard output stays whole; GitHub reads both streams.
+    if (in_github_action()) write_annotations(std::cerr, comparison);
   }
   deliver(table, arguments);
   return table.bad_rows > 0 ? 1 : 0;

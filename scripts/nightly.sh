@@ -123,7 +123,7 @@ finish() {
   make_page "$result" "${verdict[@]}"
   python3 scripts/prune.py "$result" --keep "$keep" || true
   if [[ -n ${GITHUB_STEP_SUMMARY-} ]]; then
-    [[ -f $result/confirmed.json ]] || cat "$result/summary.txt" >>"$GITHUB_STEP_SUMMARY"
+    [[ -f $result/confirmed.json ]] || cat "$result/summary.txt" >>"$GITHUB_STEP_SUMMARY" || true
     "$strictbench" table "$result" --format markdown >/dev/null || true
   fi
   cat "$result/summary.txt"

@@ -93,6 +93,8 @@ std::vector<CaseKernels> Inspector::kernels(std::span<const Case> cases) {
     for (int i = 0; i < calls; ++i) call(backend_.stream());
     backend_.synchronize();
     result.kernels = recorder.stop();
+    if (result.kernels.empty())
+      throw std::runtime_error("CUPTI recorded no kernel of " + std::to_string(calls) + " calls");
     result.calls = calls;
   });
 }

@@ -203,8 +203,11 @@ def tell_github(comparison: dict[str, Any], summary: str) -> None:
             lines += [f"| {row['verdict']} | {cell(plain(row['name'], 300))} | {cell(message_of(row))} |"
                       for row in bad[:200]]
             lines += [""] if len(bad) <= 200 else ["", f"{len(bad) - 200} more rows.", ""]
-        with open(page, "a", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
+        try:
+            with open(page, "a", encoding="utf-8") as file:
+                file.write("\n".join(lines) + "\n")
+        except OSError as error:  # a page that cannot be written changes no verdict
+            print(f"confirm.py: the step's summary, {page}, cannot be written: {error.strerror}", file=sys.stderr)
 
 
 def write_whole(path: Path, text: str) -> None:

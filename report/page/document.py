@@ -39,4 +39,4 @@ def page(report: Report) -> str:
     nav = el("nav", *(el("a", name, href=f"#{id_}") for id_, name in NAMES.items()), aria_label="Sections")
     footer = el("footer", el("p", FOOTER))
     body = el("body", top(report), nav, el("main", sections), footer, el("script", Markup(script)))
-    return join(Markup("<!doctype html>\n"), el("html", head, body, lang="en"), "\n")
+    return join(Markup("<!doctype html>\n"), el("html", head, body, lang="en"), Markup("\n"))

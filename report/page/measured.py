@@ -109,7 +109,8 @@ def kernel_cells(figures: Optional[KernelFigures], most: float, side: str) -> li
 
 
 def kernel_row(kernel: Kernel, most: float) -> Markup:
-    control = el("span", "control", class_="pill control") if kernel.control else None
+    control = el("span", "control: MOVED" if kernel.moved else "control",
+                 class_="pill control" + (" moved" if kernel.moved else "")) if kernel.control else None
     return el("tr", el("th", el("span", kernel.name or "all kernels", class_="kernel"), " ", control, scope="row"),
               kernel_cells(kernel.before, most, "before"), kernel_cells(kernel.after, most, "after"),
               cell(factor_text(kernel.speedup), "number", kernel.speedup),
@@ -129,7 +130,8 @@ def kernel_table(kernels: Kernels) -> Markup:
         whole = kernels.total
         rows.append(kernel_row(Kernel("", whole.before, whole.after, whole.speedup, whole.reduction, False),
                                max(most, *(f.total or 0.0 for f in (whole.before, whole.after) if f))))
-    return join(el("h3", f"{kernels.before or 'before'} → {kernels.after or 'after'}"),
+    notes = el("ul", *(el("li", note) for note in kernels.notes), class_="notes") if kernels.notes else None
+    return join(el("h3", f"{kernels.before or 'before'} → {kernels.after or 'after'}"), notes,
                 table(f"GPU time by kernel, from {kernels.file}", heads, rows, "kernels"))
 
 

@@ -246,6 +246,7 @@ class Kernel:
     speedup: Optional[float]
     reduction: Optional[float]
     control: bool
+    moved: bool = False  # a control whose time changed
 
 
 @dataclass(frozen=True)
@@ -257,6 +258,7 @@ class Kernels:
     after: str
     rows: list[Kernel]
     total: Kernel
+    notes: list[str] = field(default_factory=list)
 
 
 def kernel_figures(node: Node) -> Optional[KernelFigures]:
@@ -268,7 +270,8 @@ def kernel_figures(node: Node) -> Optional[KernelFigures]:
 
 def kernel(node: Node) -> Kernel:
     return Kernel(node.text("name"), kernel_figures(node.at("before")), kernel_figures(node.at("after")),
-                  node.positive("speedup"), node.number("reduction"), node.at("control").value is True)
+                  node.positive("speedup"), node.number("reduction"), node.at("control").value is True,
+                  node.at("moved").value is True)
 
 
 def read_kernels(path: Path) -> Kernels:
@@ -277,4 +280,5 @@ def read_kernels(path: Path) -> Kernels:
     rows = [kernel(node) for node in root.needed("rows")]
     total = root.at("total")
     return Kernels(path.name, root.text("before"), root.text("after"), rows,
-                   kernel(total) if total.value is not None else Kernel("", None, None, None, None, False))
+                   kernel(total) if total.value is not None else Kernel("", None, None, None, None, False),
+                   root.texts("notes"))

@@ -125,12 +125,11 @@ def main(arguments: Optional[list[str]] = None) -> int:
         report = gather(options)
         save_page(out, page(report))
         saved = [] if options.no_pictures else save_pictures(report, out.parent, out.stem)
+        print(*[out, *saved], sep="\n", flush=True)
     except UnusableInput as error:
         return refuse(str(error))
     except OSError as error:
         return refuse(f"{error.filename or out}: {error.strerror}")
-    for path in [out, *saved]:
-        print(path)
     return 0
 
 

@@ -29,6 +29,7 @@ class RatioScale:
     def __init__(self, ratios: Sequence[float], threshold: float) -> None:
         sizes = sorted(abs(math.log(ratio)) for ratio in ratios)
         most = sizes[int(0.9 * (len(sizes) - 1))] if sizes else 0.0
+        threshold = min(max(threshold, 1e-4), 100.0)  # whatever a file says: the drawing stays one
         least, greatest = math.log(1 + 4 * threshold), math.log(1 + 40 * threshold)
         self.end = min(max(1.15 * most, least), greatest)
 
