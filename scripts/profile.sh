@@ -8,8 +8,9 @@ usage: scripts/profile.sh nsys|ncu [--build DIR] [--out DIR] [--device N] CASE..
 
 Runs each case once under a profiler, after its result was checked, and writes one report an operator.
 
-  nsys   Nsight Systems: a timeline (.nsys-rep), and the time of each kernel (_cuda_gpu_kern_sum.csv) that
-         `strictbench kernels` reads
+  nsys   Nsight Systems: a timeline (.nsys-rep), in which the range `profile` holds each case's one call, and the
+         time of each kernel (_cuda_gpu_kern_sum.csv) of all that was captured: the kernels that fill inputs and
+         check results are in it too. `strictbench kernels` reads it; for the cases alone use `run --kernels`
   ncu    Nsight Compute: counters of the case's kernels and of nothing else (.ncu-rep)
 
   CASE          an extended regular expression searched in row names, as of `strictbench run --filter`; it must

@@ -11,8 +11,8 @@ from read import Kernel, KernelFigures, Kernels, Line, OperatorTable, Published,
 from sections import Report, absent, section
 from sides import Side
 
-TABLE = "strictbench table RESULT --format json"
-KERNELS = "strictbench kernels --format json"
+TABLE = "strictbench table RESULT --format json --output RESULT/table.json"
+KERNELS = "strictbench kernels --before A --after B --format json --output RESULT/kernels.json"
 
 # Context that makes times comparable or not, in the order in which one looks at it.
 FACTS = {"gpu_name": "GPU", "gpu_uuid": "GPU id", "gpu_sm_count": "SMs", "driver_version": "driver",
