@@ -13,7 +13,7 @@ import xml.etree.ElementTree
 from pathlib import Path
 
 import pr_test
-import scripts_test
+import script_machine
 
 ROW = "row_fold/{}/rows:1/cols:128/dtype:fp32/timer:graph"
 CMAKE = r"""
@@ -77,10 +77,10 @@ class Nightly(pr_test.PullRequest):
         self.stub(self.path / "cmake", CMAKE)
         self.stub(self.tree / "build/release/bin/strictbench", STRICTBENCH)
         (self.tree / "build/release/bin/build.json").write_text('{"git_commit": "0123456789abcdef"}', encoding="utf-8")
-        shutil.copy(scripts_test.ROOT / "scripts/prune.py", self.tree / "scripts")
+        shutil.copy(script_machine.ROOT / "scripts/prune.py", self.tree / "scripts")
         for part in ("nightly", "page", "pictures"):
             (self.tree / "report" / part).mkdir()
-            for file in (scripts_test.ROOT / "report" / part).glob("*.py"):
+            for file in (script_machine.ROOT / "report" / part).glob("*.py"):
                 shutil.copy(file, self.tree / "report" / part)
         self.baseline = self.tree / "baselines/h200/first.json"
         self.baseline.parent.mkdir(parents=True)

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-import scripts_test
+import script_machine
 
 # Configures and builds: the executable says which source it was made from.
 CMAKE = r"""
@@ -28,7 +28,7 @@ fi
 """
 
 
-class PullRequest(scripts_test.Machine):
+class PullRequest(script_machine.Machine):
     def setUp(self) -> None:
         super().setUp()
         for tool in ("git", "chmod"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from pathlib import Path
 
-import scripts_test
+import script_machine
 
 # Selects its case where the filter holds its operator's name.
 BENCH = r"""
@@ -19,11 +19,11 @@ echo "\"selected\": ${selected:-false},"
 """
 
 
-class Profile(scripts_test.Machine):
+class Profile(script_machine.Machine):
     def setUp(self) -> None:
         super().setUp()
         for name in ("basename", "date"):
-            where = scripts_test.shutil.which(name)
+            where = script_machine.shutil.which(name)
             assert where, name
             (self.path / name).symlink_to(where)
         for operator in ("row_fold", "dw_gemm"):

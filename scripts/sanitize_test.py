@@ -7,7 +7,7 @@ import pty
 import subprocess
 import unittest
 
-import scripts_test
+import script_machine
 
 # Prints as the real one does, by default a clean run of 41 tests. RACECHECK_... overrides for that tool alone.
 SANITIZER = r"""
@@ -27,7 +27,7 @@ FLAGS = "--error-exitcode 99"
 TOOLS = ["memcheck", "racecheck", "initcheck"]
 
 
-class Sanitize(scripts_test.Machine):
+class Sanitize(script_machine.Machine):
     def setUp(self) -> None:
         super().setUp()
         self.tests = self.tree / "build/release/tests/kernels_test"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import unittest
 
-import scripts_test
+import script_machine
 
-CTEST = 'echo "seed ${STRICTBENCH_SEED-none}" >>"$SEEDS"\n' + scripts_test.CTEST
+CTEST = 'echo "seed ${STRICTBENCH_SEED-none}" >>"$SEEDS"\n' + script_machine.CTEST
 LINE = re.compile(r"^the draws of these tests come again with STRICTBENCH_SEED=(\d+)$", re.MULTILINE)
 
 
-class Seed(scripts_test.Machine):
+class Seed(script_machine.Machine):
     def run_tests(self, **environment: object) -> tuple[list[str], list[str]]:
         """The seeds that were printed, and the seed of each call of ctest."""
         self.stub(self.path / "ctest", CTEST)
