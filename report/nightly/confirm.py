@@ -33,7 +33,7 @@ IN_DOUBT = ("slower", "inconclusive")
 ANSWERS = ("slower", "same", "faster", "inconclusive", "incomparable", "wrong", "failed")
 COMMIT = re.compile(r"[0-9a-f]{7,64}")
 LONGEST_FILTER = 2000  # what a benchmark executable takes
-MOST_ANNOTATIONS = 20
+MOST_ANNOTATIONS = 10  # GitHub shows no more of a step, so the first of them says how many there are
 
 Row = dict[str, Any]
 
@@ -187,11 +187,14 @@ def tell_github(comparison: dict[str, Any], summary: str) -> None:
 
     if os.environ.get("GITHUB_ACTIONS") == "true":
         red = [row for row in comparison["rows"] if row["verdict"] in REGRESSED]
-        for row in red[:MOST_ANNOTATIONS]:
+        shown = red
+        if len(red) > MOST_ANNOTATIONS:
+            shown = red[:MOST_ANNOTATIONS - 1]
+            print(f"::error title=strictbench::{len(red)} rows are slower, wrong, failed or missing; "
+                  f"the first {len(shown)} follow")
+        for row in shown:
             print(f"::error title={escaped(plain(row['verdict'] + ': ' + row['name'], 300))}::"
                   f"{message_of(row).replace('%', '%25')}")
-        if len(red) > MOST_ANNOTATIONS:
-            print(f"::error title=strictbench::and {len(red) - MOST_ANNOTATIONS} more rows")
     if page := os.environ.get("GITHUB_STEP_SUMMARY"):
         def cell(text: str) -> str:
             return re.sub(r"([\\`*_<>\[\]|~])", r"\\\1", text)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import re
 import tempfile
 import unittest
+import unittest.mock
 import xml.etree.ElementTree
 from pathlib import Path
 from typing import Any
@@ -142,6 +144,19 @@ class Confirm(unittest.TestCase):
             self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
             self.assertIn("compare.json", err)
         self.assertEqual([file.name for file in self.result.iterdir()], ["compare.json"])
+
+
+class Annotations(unittest.TestCase):
+    def test_of_more_than_github_shows_the_first_says_how_many(self) -> None:
+        for count, first in ((10, "::error title=slower%3A r0::"), (12, "::error title=strictbench::12 rows are slower")):
+            rows = [{"verdict": "slower", "name": f"r{n}", "ratio": 2.0, "reason": ""} for n in range(count)]
+            out = io.StringIO()
+            with unittest.mock.patch.dict(os.environ, {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": ""}), \
+                    contextlib.redirect_stdout(out):
+                confirm.tell_github({"rows": rows}, "a summary")
+            lines = out.getvalue().splitlines()
+            self.assertEqual(len(lines), 10)
+            self.assertTrue(lines[0].startswith(first), lines[0])
 
 
 if __name__ == "__main__":
