@@ -89,10 +89,14 @@ std::vector<CaseKernels> Inspector::kernels(std::span<const Case> cases) {
     const std::chrono::duration<double> once = std::chrono::steady_clock::now() - start;
     constexpr double aim_seconds = 0.2;
     const int calls = static_cast<int>(std::clamp(aim_seconds / once.count(), 3.0, 20.0));
-    recorder.start();
-    for (int i = 0; i < calls; ++i) call(backend_.stream());
-    backend_.synchronize();
-    result.kernels = recorder.stop();
+    const auto recorded = [&](RecordedBy way) {
+      recorder.start(way);
+      for (int i = 0; i < calls; ++i) call(backend_.stream());
+      backend_.synchronize();
+      return recorder.stop();
+    };
+    result.kernels =
+        nearest_record(recorded(RecordedBy::instrumentation), recorded(RecordedBy::serialization));
     if (result.kernels.empty())
       throw std::runtime_error("CUPTI recorded no kernel of " + std::to_string(calls) + " calls");
     result.calls = calls;

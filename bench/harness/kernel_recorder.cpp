@@ -1,6 +1,33 @@
 #include "bench/harness/kernel_recorder.h"
 
+#include <algorithm>
 #include <stdexcept>
+
+namespace strictbench {
+
+std::vector<KernelTime> nearest_record(const std::vector<KernelTime>& one,
+                                       const std::vector<KernelTime>& other) {
+  const auto launches_of = [](const std::vector<KernelTime>& kernels, const std::string& name) {
+    const auto found = std::ranges::find(kernels, name, &KernelTime::name);
+    return found == kernels.end() ? 0 : found->launches;
+  };
+  for (const auto* kernels : {&one, &other}) {
+    for (const KernelTime& kernel : *kernels) {
+      const auto first = launches_of(one, kernel.name), second = launches_of(other, kernel.name);
+      if (first != second)
+        throw std::runtime_error("the same calls launched " + kernel.name + " " + std::to_string(first) +
+                                 " times, and recorded again " + std::to_string(second) + " times");
+    }
+  }
+  std::vector<KernelTime> nearest = one;
+  for (KernelTime& kernel : nearest) {
+    const KernelTime& again = *std::ranges::find(other, kernel.name, &KernelTime::name);
+    if (again.total_ns < kernel.total_ns) kernel = again;
+  }
+  return nearest;
+}
+
+}  // namespace strictbench
 
 #ifdef STRICTBENCH_HAS_CUPTI
 
@@ -8,7 +35,6 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -76,15 +102,21 @@ class KernelRecorder::Cupti {
     self_ = this;
     check(function<decltype(cuptiActivityRegisterCallbacks)>("cuptiActivityRegisterCallbacks")(give_buffer,
                                                                                                take_buffer));
-    const auto enable = function<decltype(cuptiActivityEnable)>("cuptiActivityEnable");
-    for (const CUpti_ActivityKind kind :
-         {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMCPY})
-      check(enable(kind));
+    enable_ = function<decltype(cuptiActivityEnable)>("cuptiActivityEnable");
+    disable_ = function<decltype(cuptiActivityDisable)>("cuptiActivityDisable");
+    for (const CUpti_ActivityKind kind : {CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMCPY})
+      check(enable_(kind));
   }
   ~Cupti() { self_ = nullptr; }  // never unloaded: the driver keeps calling it
   Cupti(const Cupti&) = delete;
   Cupti& operator=(const Cupti&) = delete;
 
+  void enable(RecordedBy way) {
+    kernels_ = way == RecordedBy::instrumentation ? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
+                                                  : CUPTI_ACTIVITY_KIND_KERNEL;
+    check(enable_(kernels_));
+  }
+  void disable() const { check(disable_(kernels_)); }
   void flush() const { check(flush_(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)); }
 
  private:
@@ -117,7 +149,8 @@ class KernelRecorder::Cupti {
     const std::lock_guard lock(to.mutex);
     CUpti_Activity* record = nullptr;
     while (self_ != nullptr && valid > 0 && self_->next_record_(buffer, valid, &record) == CUPTI_SUCCESS) {
-      if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
+      if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ||
+          record->kind == CUPTI_ACTIVITY_KIND_KERNEL) {
         const auto& kernel = *reinterpret_cast<const KernelRecord*>(record);
         to.add(short_kernel_name(demangled(kernel.name)), kernel.end - kernel.start);
       } else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
@@ -136,6 +169,9 @@ class KernelRecorder::Cupti {
 
   static inline Cupti* self_ = nullptr;
   void* library_ = nullptr;
+  CUpti_ActivityKind kernels_ = CUPTI_ACTIVITY_KIND_KERNEL;
+  decltype(cuptiActivityEnable)* enable_ = nullptr;
+  decltype(cuptiActivityDisable)* disable_ = nullptr;
   decltype(cuptiActivityGetNextRecord)* next_record_ = nullptr;
   decltype(cuptiActivityGetNumDroppedRecords)* dropped_ = nullptr;
   decltype(cuptiActivityFlushAll)* flush_ = nullptr;
@@ -145,7 +181,8 @@ class KernelRecorder::Cupti {
 KernelRecorder::KernelRecorder() : cupti_(std::make_unique<Cupti>()) {}
 KernelRecorder::~KernelRecorder() = default;
 
-void KernelRecorder::start() {
+void KernelRecorder::start(RecordedBy way) {
+  cupti_->enable(way);
   cupti_->flush();  // what ran before is not wanted
   Recording& now = recording();
   const std::lock_guard lock(now.mutex);
@@ -156,6 +193,7 @@ void KernelRecorder::start() {
 
 std::vector<KernelTime> KernelRecorder::stop() {
   cupti_->flush();
+  cupti_->disable();
   Recording& now = recording();
   const std::lock_guard lock(now.mutex);
   if (now.dropped > 0)
@@ -175,7 +213,7 @@ KernelRecorder::KernelRecorder() {
   throw std::runtime_error("no kernels can be recorded: built without CUPTI, a part of the CUDA Toolkit");
 }
 KernelRecorder::~KernelRecorder() = default;
-void KernelRecorder::start() {}
+void KernelRecorder::start(RecordedBy) {}
 std::vector<KernelTime> KernelRecorder::stop() { return {}; }
 
 }  // namespace strictbench
