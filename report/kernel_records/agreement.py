@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Holds a kernel record to the clock: what CUPTI recorded for a case against what the graph timer measured.
+
+usage: agreement.py RESULT [--out FILE]
+
+RESULT is a folder of `strictbench run --kernels`. Compared are cases of the graph timer that measured as they should
+and whose kernels take over 20 us each: below, the launch itself is a share of both. Prints the cases, worst first;
+FILE gets them as JSON. Exit codes: 0 all within 5 %, 1 some are not, 2 unusable input, 3 nothing to compare.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pictures"))
+
+from result_folder import UnusableInput, load, parse_name, read  # noqa: E402  (found through the line above)
+
+LONG_US = 20.0
+WITHIN = 0.05
+
+
+def recorded(file: Path) -> dict[str, float]:
+    """GPU seconds of one call, by row name, of cases whose kernels are all long."""
+    document = load(file)
+    try:
+        calls = {}
+        for case in document["cases"]:
+            kernels = case["kernels"]
+            if kernels and all(k["total_ns"] > LONG_US * 1e3 * k["launches"] > 0 for k in kernels):
+                calls[case["name"]] = sum(k["total_ns"] for k in kernels) / case["calls"] / 1e9
+        return calls
+    except (KeyError, TypeError, ZeroDivisionError) as error:
+        raise UnusableInput(f"{file}: not a record of kernels: {error!r}") from error
+
+
+def agreement(folder: Path) -> dict[str, Any]:
+    """Every case that can be compared, with the seconds of both; or UnusableInput."""
+    results = read(folder)
+    cases = []
+    for file in sorted(folder.glob("*.kernels.json")):
+        for name, by_cupti in recorded(file).items():
+            parsed = parse_name(name)
+            if parsed is None or ("timer", "graph") not in parsed[0].shape:
+                continue
+            measured = results.cases.get(parsed[0], {}).get(parsed[1])
+            if measured is not None and (by_clock := measured.time()) is not None:
+                cases.append({"name": name, "cupti_us": round(by_cupti * 1e6, 3), "graph_us": round(by_clock * 1e6, 3)})
+    said = {key: values[0] for key in ("gpu_name", "git_commit", "driver_version", "cuda_version", "date")
+            if (values := results.said(key))}
+    return {**said, "processes": results.processes, "cases": cases}
+
+
+def ratio(case: dict[str, Any]) -> float:
+    return case["cupti_us"] / case["graph_us"]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].removeprefix("usage: "))
+    parser.add_argument("result", type=Path)
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    try:
+        found = agreement(arguments.result)
+        if arguments.out:
+            unfinished = arguments.out.with_name(arguments.out.name + ".part")
+            unfinished.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+            os.replace(unfinished, arguments.out)
+    except UnusableInput as error:
+        print(f"agreement.py: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"agreement.py: {arguments.out}: {error.strerror}", file=sys.stderr)
+        return 2
+    cases = sorted(found["cases"], key=lambda case: -abs(ratio(case) - 1))
+    if not cases:
+        print(f"agreement.py: {arguments.result}: no case of the graph timer has a record of kernels over "
+              f"{LONG_US:.0f} us each; was it run with --kernels?", file=sys.stderr)
+        return 3
+    for case in cases:
+        print(f"{ratio(case):.3f}  {case['cupti_us']:12,.1f} {case['graph_us']:12,.1f} us  {case['name']}")
+    outside = sum(abs(ratio(case) - 1) > WITHIN for case in cases)
+    print(f"{len(cases) - outside} of {len(cases)} cases within {WITHIN:.0%} of the graph timer, median "
+          f"{statistics.median(map(ratio, cases)):.3f}")
+    return 1 if outside else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

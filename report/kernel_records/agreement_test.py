@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""The comparison of kernel records with the clock: known answers, and the committed evidence."""
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+NAME = "row_fold/{}/rows:4096/cols:4096/dtype:fp32/timer:graph"
+
+
+def row(variant: str, us: float, **more: object) -> dict[str, object]:
+    return {"name": NAME.format(variant) + "/manual_time", "run_type": "iteration", "real_time": us, "time_unit": "us",
+            **more}
+
+
+def record(name: str, calls: int, *kernels: tuple[str, int, int]) -> dict[str, object]:
+    return {"name": name, "calls": calls,
+            "kernels": [{"name": kernel, "launches": launches, "total_ns": ns} for kernel, launches, ns in kernels]}
+
+
+class Agreement(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def run_on(self, rows: list[dict[str, object]], records: list[dict[str, object]]) -> subprocess.CompletedProcess[str]:
+        (self.folder / "row_fold.0.json").write_text(json.dumps({"context": {}, "benchmarks": rows}))
+        (self.folder / "row_fold.kernels.json").write_text(json.dumps({"cases": records}))
+        return subprocess.run([HERE / "agreement.py", self.folder], capture_output=True, text=True)
+
+    def test_within(self) -> None:
+        done = self.run_on([row("new", 100), row("legacy", 300)],
+                           [record(NAME.format("new"), 10, ("fold", 10, 1_040_000)),
+                            record(NAME.format("legacy"), 3, ("add", 3, 600_000), ("zero", 3, 300_000))])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2 of 2 cases within 5% of the graph timer, median 1.020", done.stdout)
+
+    def test_outside(self) -> None:
+        done = self.run_on([row("new", 100)], [record(NAME.format("new"), 10, ("fold", 10, 940_000))])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("0 of 1 cases", done.stdout)
+
+    def test_what_cannot_be_compared(self) -> None:
+        for rows, records in (
+                ([row("new", 100)], [record(NAME.format("new"), 10, ("fold", 10, 200_000))]),  # 20 us a launch, not over
+                ([row("new", 100)], [record(NAME.format("new").replace("graph", "cold"), 1, ("fold", 1, 90_000))]),
+                ([row("new", 0, error_occurred=True, error_message="check failed: x")],
+                 [record(NAME.format("new"), 1, ("fold", 1, 100_000))])):
+            with self.subTest(records):
+                self.assertEqual(self.run_on(rows, records).returncode, 3)
+
+    def test_unusable(self) -> None:
+        done = self.run_on([row("new", 100)], [{"name": NAME.format("new")}])
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("row_fold.kernels.json: not a record of kernels", done.stderr)
+
+
+if __name__ == "__main__":
+    if sys.version_info < (3, 11):
+        sys.exit(77)
+    unittest.main()
