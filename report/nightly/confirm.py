@@ -7,7 +7,9 @@ usage: confirm.py questions RESULT --baseline FILE...
 A row is in doubt where compare.json calls it `slower` or `inconclusive`. `questions` prints, one a line, each commit
 that baselines of such rows were measured at, a tab, and the filter that selects those rows. `strictbench ab` answers
 in RESULT/ab-<first ten letters of the commit>.json. `settle` puts its answers over the first verdicts and writes
-confirmed.json, junit.xml and summary.txt into RESULT; it prints nothing but a GitHub action's annotations.
+confirmed.json, junit.xml and summary.txt into RESULT; it prints nothing but a GitHub action's annotations. A row of
+confirmed.json that ab judged carries ab's numbers, its `threshold`, and in `measured_again` the commit: the samples
+are in RESULT/ab-<commit>/base and head.
 
 Exit code of settle: 0, 1 or 3, as `strictbench compare` would end on what stands; 2 for unusable input.
 """
@@ -19,7 +21,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Any, Iterable, Optional
+from typing import Any, Iterable, NamedTuple, Optional
 from xml.sax.saxutils import escape, quoteattr
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent / folder) for folder in ("page", "pictures")]
@@ -36,6 +38,14 @@ LONGEST_FILTER = 2000  # what a benchmark executable takes
 MOST_ANNOTATIONS = 10  # GitHub shows no more of a step, so the first of them says how many there are
 
 Row = dict[str, Any]
+
+
+class Answer(NamedTuple):
+    """What ab says of a row, measured by turns with a commit, at its own threshold."""
+
+    commit: str
+    threshold: float
+    row: Row
 
 
 def read_rows(path: Path) -> dict[str, Any]:
@@ -104,32 +114,32 @@ def change_of(row: Row) -> str:
     return f" ({100 * (ratio - 1):+.2f} %)" if type(ratio) in (int, float) else ""
 
 
-def settled(row: Row, answers: dict[str, tuple[str, Row]]) -> Row:
+def settled(row: Row, answers: dict[str, Answer]) -> Row:
     """A row as it stands: what ab says of it, with what it had been called before."""
     if row["verdict"] not in IN_DOUBT:
         return row
-    commit, answer = answers.get(canonical(row["name"]), ("", {}))
+    commit, threshold, answer = answers.get(canonical(row["name"]), Answer("", 0.0, {}))
     said = answer.get("verdict")
     before = f"{row['verdict']}{'' if said in ('wrong', 'failed') else change_of(row)} against the baseline"
     if said not in ANSWERS:
         why = f"measured again with {commit}, it is called {said}" if said else "not measured again"
         return {**row, "reason": "; ".join(filter(None, [row.get("reason"), why]))}
     verdict = "inconclusive" if said == "incomparable" else said
-    reason = f"{before}; measured by turns with {commit}: {verdict}{change_of(answer)}"
-    return {**answer, "name": row["name"], "verdict": verdict,
+    reason = f"{before}; measured by turns with {commit}: {verdict}{change_of(answer)} at a threshold of {threshold:.2%}"
+    return {**answer, "name": row["name"], "verdict": verdict, "threshold": threshold, "measured_again": commit,
             "reason": "; ".join(filter(None, [reason, answer.get("reason")]))}
 
 
 def stands(result: Path, notes: list[str]) -> tuple[dict[str, Any], str]:
     """The comparison after confirmation, and what was confirmed in a few words."""
     first = read_rows(result / "compare.json")
-    answers: dict[str, tuple[str, Row]] = {}
+    answers: dict[str, Answer] = {}
     notes = [*first.get("notes", []), *notes]
     for file in sorted(result.glob("ab-*.json")):
         answer, commit = read_rows(file), file.stem.removeprefix("ab-")
         notes.append(f"rows in doubt were measured again by turns with {commit}, threshold {answer['threshold']:.2%}")
         notes += [f"{commit}: {note}" for note in answer.get("notes", [])]
-        answers |= {canonical(row["name"]): (commit, row) for row in answer["rows"]}
+        answers |= {canonical(row["name"]): Answer(commit, answer["threshold"], row) for row in answer["rows"]}
     rows = [settled(row, answers) for row in first["rows"]]
     counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in VERDICTS}
     red, open_ = (any(counts[verdict] for verdict in verdicts) for verdicts in (REGRESSED, UNDECIDED))
@@ -139,7 +149,7 @@ def stands(result: Path, notes: list[str]) -> tuple[dict[str, Any], str]:
     return comparison, in_words(first["rows"], rows, answers)
 
 
-def in_words(before: list[Row], after: list[Row], answers: dict[str, tuple[str, Row]]) -> str:
+def in_words(before: list[Row], after: list[Row], answers: dict[str, Answer]) -> str:
     doubted = [(old, new) for old, new in zip(before, after) if old["verdict"] in IN_DOUBT]
     if not doubted:
         return ""

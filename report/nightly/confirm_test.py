@@ -120,6 +120,18 @@ class Confirm(unittest.TestCase):
                 if stands in ("wrong", "failed"):
                     self.assertNotIn("%)", (self.result / "junit.xml").read_text(encoding="utf-8"))
 
+    def test_a_row_that_ab_judged_states_its_threshold_and_where_its_samples_are(self) -> None:
+        self.write("compare.json", [row(NAME.format("one"), "slower", 1.5), row(NAME.format("two"), "slower", 1.4),
+                                    row(NAME.format("three"), "same", 1.0)])
+        self.write("ab-aaaaaaaaaa.json", [row(NAME.format("one"), "slower", 1.02)], threshold=0.01)
+        code, confirmed = self.settle()
+        one, two, three = confirmed["rows"]
+        self.assertEqual((code, confirmed["threshold"]), (1, 0.05))
+        self.assertEqual((one["threshold"], one["measured_again"], one["ratio"]), (0.01, "aaaaaaaaaa", 1.02))
+        self.assertIn("measured by turns with aaaaaaaaaa: slower (+2.00 %) at a threshold of 1.00%", one["reason"])
+        for other in (two, three):
+            self.assertFalse({"threshold", "measured_again"} & set(other))
+
     def test_doubts_without_an_answer_stay(self) -> None:
         self.write("compare.json", [row(NAME.format("one"), "inconclusive"), row(NAME.format("two"), "slower")])
         self.write("ab-aaaaaaaaaa.json", [row(NAME.format("two"), "same", 1.0)])

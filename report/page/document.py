@@ -8,7 +8,8 @@ from pathlib import Path
 from markup import Markup, el, join
 from measured import floors, kernels, machines, speedups
 from past import past
-from sections import Report, top, verdict_sections
+from samples import verdict_sections
+from sections import Report, top
 
 HERE = Path(__file__).resolve().parent
 NAMES = {"findings": "Not the same", "rows": "All rows", "ratios": "Ratios", "samples": "Samples",

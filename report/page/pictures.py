@@ -16,10 +16,10 @@ from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.ticker import FixedLocator, NullLocator  # noqa: E402
 
 from history import History, Series  # noqa: E402
-from markup import change_text, percent_text, time_text  # noqa: E402
+from markup import change_text, time_text  # noqa: E402
 from past import day, levels  # noqa: E402
 from read import REGRESSED, UNDECIDED, ComparedRow, Comparison  # noqa: E402
-from sections import MARKS, Report  # noqa: E402
+from sections import MARKS, Report, threshold_text  # noqa: E402
 from svg import RatioScale  # noqa: E402
 
 RED, AMBER, GREEN, BLUE = "#b42318", "#8a5300", "#1a6e37", "#0b5cad"
@@ -84,8 +84,9 @@ def draw_ratios(report: Report, comparison: Comparison, rows: list[ComparedRow])
     axes = figure.add_axes((left / width, FOOTER / height, PLOT / width, body / height))
     axes.set_xlim(0, 1)
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    t = comparison.threshold
-    axes.axvspan(scale.share(1 / (1 + t)), scale.share(1 + t), color="#eaeef2", linewidth=0, zorder=0)
+    bands = [(scale.share(1 / (1 + row.threshold)), scale.share(1 + row.threshold)) for row in rows]
+    axes.barh(range(len(rows)), [high - low for low, high in bands], left=[low for low, _ in bands], height=1.0,
+              color="#eaeef2", linewidth=0, zorder=0)
     axes.axvline(scale.share(1), color=MUTED, linewidth=1, zorder=0.5)
     for line, row in enumerate(rows):
         draw_ratio(axes, line, row, scale)
@@ -94,8 +95,8 @@ def draw_ratios(report: Report, comparison: Comparison, rows: list[ComparedRow])
     axes.set_xticklabels([f"{100 * (tick - 1):+.3g} %" if tick != 1 else "0" for tick in scale.ticks()])
     axes.tick_params(axis="x", colors=MUTED, labelsize=9, length=3)
     axes.grid(axis="x", color=FAINT, linewidth=0.6, zorder=0.3)
-    figure.text(MARGIN / width, 0.2 / height, f"Grey: the threshold of {percent_text(t)}. Upright line: the smallest "
-                "slowdown that would have shown. Right is slower.", fontsize=8.5, color=MUTED)
+    figure.text(MARGIN / width, 0.2 / height, f"Grey: the threshold of {threshold_text(comparison)}. Upright line: "
+                "the smallest slowdown that would have shown. Right is slower.", fontsize=8.5, color=MUTED)
     return figure
 
 

@@ -6,6 +6,7 @@ does not exist (null, NaN, infinity) is None.
 from __future__ import annotations
 
 import math
+import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ REGRESSED = ("wrong", "failed", "missing", "slower")
 UNDECIDED = ("incomparable", "inconclusive")
 PASSED = ("faster", "new", "same")
 VERDICTS = REGRESSED + UNDECIDED + PASSED + ("skipped",)
+COMMIT = re.compile(r"[0-9a-f]{7,64}")
 
 
 class Node:
@@ -106,6 +108,8 @@ class ComparedRow:
     contender: Figures
     unit: str
     reason: str
+    threshold: float  # that its verdict stands on
+    again: str  # the commit that a night measured it again with, by turns; empty where it did not
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,14 @@ class Comparison:
     def count(self, *verdicts: str) -> int:
         return sum(row.verdict in verdicts for row in self.rows)
 
+    def measured_again(self) -> list[str]:
+        """The commits that rows were measured again with."""
+        return list(dict.fromkeys(row.again for row in self.rows if row.again))
+
+    def thresholds_again(self) -> list[float]:
+        """Those of rows that were measured again."""
+        return sorted({row.threshold for row in self.rows if row.again})
+
     def gravest_first(self) -> list[ComparedRow]:
         """By verdict; within one the largest change first."""
         return sorted(self.rows, key=lambda row: (VERDICTS.index(row.verdict), -abs(math.log(row.ratio or 1))))
@@ -131,19 +143,23 @@ def figures(node: Node) -> Figures:
     return Figures(node.positive("median"), node.count("processes"), node.count("samples"))
 
 
-def compared_row(node: Node) -> ComparedRow:
+def compared_row(node: Node, threshold: float) -> ComparedRow:
+    """A row; `threshold` is that of the comparison, which a row measured again has its own instead of."""
     name, verdict = node.text("name"), node.text("verdict")
     if not name:
         raise node.refuse("has no name")
     if verdict not in VERDICTS:
         raise node.at("verdict").refuse(f"is no verdict: {verdict!r}")
+    again = node.text("measured_again")
+    if again and not COMMIT.fullmatch(again):  # it becomes part of a path
+        raise node.at("measured_again").refuse(f"is no commit: {again!r}")
     # Of a row whose result is wrong no time is ever shown, whatever the file holds.
     shown = verdict not in ("wrong", "failed")
     return ComparedRow(name, verdict, node.positive("ratio") if shown else None,
                        node.positive("ratio_low") if shown else None, node.positive("ratio_high") if shown else None,
                        node.positive("smallest_visible"), figures(node.at("baseline")),
                        figures(node.at("contender")) if shown else Figures(None, 0, 0),
-                       node.text("unit"), node.text("reason"))
+                       node.text("unit"), node.text("reason"), node.positive("threshold") or threshold, again)
 
 
 def read_comparison(path: Path) -> Comparison:
@@ -156,7 +172,7 @@ def read_comparison(path: Path) -> Comparison:
     if threshold is None:
         raise root.refuse("is no comparison: no threshold above 0")
     return Comparison(verdict, threshold, root.positive("alpha"), root.text("metric") or "real_time",
-                      root.texts("notes"), [compared_row(node) for node in root.needed("rows")])
+                      root.texts("notes"), [compared_row(node, threshold) for node in root.needed("rows")])
 
 
 @dataclass(frozen=True)

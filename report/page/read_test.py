@@ -73,6 +73,7 @@ class Comparisons(Files):
                 ({**COMPARISON, "rows": [1]}, "rows[0] is not an object"),
                 ({**COMPARISON, "rows": [{**ROW, "verdict": "great"}]}, "rows[0].verdict is no verdict: 'great'"),
                 ({**COMPARISON, "rows": [{**ROW, "name": ""}]}, "rows[0] has no name"),
+                ({**COMPARISON, "rows": [{**ROW, "measured_again": "../../a"}]}, "rows[0].measured_again is no commit"),
                 ({**COMPARISON, "rows": [ROW, {**ROW, "ratio": "1"}]}, "rows[1].ratio is not a number"),
                 ({**COMPARISON, "rows": [{**ROW, "ratio": True}]}, "rows[0].ratio is not a number"),
                 ({**COMPARISON, "notes": [1]}, "notes[0] is not a text"),

@@ -5,7 +5,8 @@ usage: report.py RESULT [--verdict FILE] [--table FILE] [--kernels FILE...] [--b
                  [--history PATH...] [--baselines DIR] [--out FILE.html]
 
 Everything but RESULT may be left out: verdict, table and kernels are looked for in RESULT by their usual names, the
-history beside it, baselines in this source tree. What is not there, the page says.
+history beside it, baselines in this source tree. What is not there, the page says. Rows that a night measured again
+by turns are drawn from the folders ab-<commit> beside the verdict.
 """
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ sys.path.insert(0, str(HERE.parent / "pictures"))
 
 from document import page  # noqa: E402
 from history import History, entries_of, read_history  # noqa: E402
-from read import UnusableInput, read_comparison, read_kernels, read_table  # noqa: E402
+from read import Comparison, UnusableInput, read_comparison, read_kernels, read_table  # noqa: E402
 from sections import Report  # noqa: E402
 from sides import Side, read_side  # noqa: E402
 from words import plain  # noqa: E402
@@ -55,6 +56,19 @@ def history_paths(options: argparse.Namespace) -> list[Path]:
     return [*named, options.result]
 
 
+def measured_again(folder: Path, comparison: Optional[Comparison]) -> tuple[dict[str, dict[str, Side]], list[str]]:
+    """Both sides of what a night measured again, by commit, and what of them cannot be read."""
+    found: dict[str, dict[str, Side]] = {}
+    alarms = []
+    for commit in comparison.measured_again() if comparison else ():
+        for name in ("base", "head"):
+            try:
+                found.setdefault(commit, {})[name] = read_side([folder / f"ab-{commit}" / name])
+            except UnusableInput as error:
+                alarms.append(f"Samples of rows that were measured again are not drawn: {error}")
+    return found, alarms
+
+
 def gather(options: argparse.Namespace) -> Report:
     """Reads everything. What was named must be there; what is only looked for need not."""
     result = read_side([options.result])
@@ -67,8 +81,10 @@ def gather(options: argparse.Namespace) -> Report:
     history: History = read_history(history_paths(options), accepted, result.device(), result.rows)
     history.unreadable += unreadable
     title = options.result.resolve().name
-    return Report(title, result, baseline, read_comparison(verdict) if verdict else None,
-                  read_table(table) if table else None, [read_kernels(file) for file in kernels], history)
+    comparison = read_comparison(verdict) if verdict else None
+    again, alarms = measured_again(verdict.parent, comparison) if verdict else ({}, [])
+    return Report(title, result, baseline, comparison, read_table(table) if table else None,
+                  [read_kernels(file) for file in kernels], history, again, alarms)
 
 
 def save_page(path: Path, text: str) -> None:

@@ -11,6 +11,7 @@ import io
 import json
 import math
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -162,6 +163,34 @@ class Page(unittest.TestCase):
                 if text.isprintable() and len(text) < 100:
                     self.assertIn(text, shown)
         self.assertEqual(sorted(path.name for path in self.root.iterdir()), ["baselines", "results"])
+
+    def test_rows_that_were_measured_again_are_drawn_from_what_measured_them(self) -> None:
+        self.make(nights=2)
+        commit = "abcdef0123"
+
+        def again(document: dict[str, Any]) -> None:
+            document["threshold"] = 0.05
+            self.name = document["rows"][3]["name"]
+            document["rows"][3].update(verdict="slower", ratio=1.02, ratio_low=1.015, ratio_high=1.025, threshold=0.01,
+                                       measured_again=commit)
+
+        self.change("compare", again)
+        for side, times in (("base", [777.0, 778.0]), ("head", [795.0, 796.0, 797.0])):
+            made_up.write_summary(self.result / f"ab-{commit}/{side}/summary.json", made_up.context(1), {self.name: times})
+        page = self.read()
+        samples = page.sections["samples"]
+        self.assertIn("777 ns797 ns", samples)
+        self.assertIn(f"{commit}, by turns: the medians of 2 processes contender, by turns: the medians of 3 processes",
+                      samples)
+        self.assertIn("Threshold5 %; 1 % for what was measured again", "".join(page.texts))
+        bands = {tag["width"] for name, tag in page.tags if name == "rect" and tag.get("class") == "band"}
+        self.assertEqual(len(bands), 2)  # each row is drawn against its own threshold
+        drawn = samples.count("by turns")
+        shutil.rmtree(self.result / f"ab-{commit}")
+        page = self.read()
+        self.assertEqual(page.sections["samples"].count("by turns"), drawn - 2)
+        self.assertIn("Samples of rows that were measured again are not drawn: ", "".join(page.texts))
+        self.assertNotIn("777 ns", "".join(page.texts))
 
     def test_only_a_result(self) -> None:
         self.make(nights=0)

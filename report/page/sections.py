@@ -1,4 +1,4 @@
-"""The verdicts on the page: the line at the top, what is not the same, all rows, the plot of ratios, the samples."""
+"""The verdicts on the page: the line at the top, what is not the same, all rows, the plot of ratios."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -10,12 +10,11 @@ from markup import (NONE, Markup, cell, change_text, counted, el, interval_text,
                     time_text, value_text)
 from read import PASSED, REGRESSED, UNDECIDED, VERDICTS, ComparedRow, Comparison, Kernels, Table
 from result_folder import parse_name
-from sides import Row, Side, canonical
+from sides import Side
 from words import pair_text
 
 # Of one verdict; all of them stand in the table. Rows that are merely new need nobody's eye.
 MOST_CARDS, MOST_NEW_CARDS = 24, 3
-MOST_STRIPS = 40
 
 # Colour is never the only sign: each verdict has its mark and is written out.
 MARKS = {"wrong": "≠", "failed": "✕", "missing": "∅", "slower": "▲", "incomparable": "⊘", "inconclusive": "?",
@@ -35,6 +34,8 @@ class Report:
     table: Optional[Table] = None
     kernels: list[Kernels] = field(default_factory=list)
     history: History = field(default_factory=History)
+    again: dict[str, dict[str, Side]] = field(default_factory=dict)  # by commit: base and head, measured by turns
+    alarms: list[str] = field(default_factory=list)  # what was looked for and cannot be used
 
 
 def section(id_: str, title: str, *content: Any, lead: Any = None) -> Markup:
@@ -68,9 +69,16 @@ def facts(report: Report) -> Markup:
               ("Date", dates[0] if dates else "not recorded"),
               ("Processes", f"{result.processes()} a row")]
     if comparison:
-        listed += [("Threshold", percent_text(comparison.threshold)),
+        listed += [("Threshold", threshold_text(comparison)),
                    ("Error of the table", percent_text(comparison.alpha))]
     return el("dl", *(el("div", el("dt", key), el("dd", value)) for key, value in listed), class_="facts")
+
+
+def threshold_text(comparison: Comparison) -> str:
+    """The threshold, and that of the rows that were measured again by turns, where it is another."""
+    again = [threshold for threshold in comparison.thresholds_again() if threshold != comparison.threshold]
+    rest = f"; {', '.join(map(percent_text, again))} for what was measured again" if again else ""
+    return percent_text(comparison.threshold) + rest
 
 
 def warnings(report: Report) -> list[str]:
@@ -88,7 +96,7 @@ def warnings(report: Report) -> list[str]:
                      f"{bad[0].get('reason') or bad[0].get('status')}")
     if report.result.published():
         found.append("These figures were published by others, not measured here.")
-    return found
+    return found + report.alarms
 
 
 def top(report: Report) -> Markup:
@@ -225,11 +233,11 @@ def ratios(report: Report) -> Markup:
     plots = []
     for operator, members in groups.items():
         labels, shared = short_names([row.name for row in members])
-        lines = [ratio_line(row, label, scale, comparison.threshold) for row, label in zip(members, labels)]
+        lines = [ratio_line(row, label, scale) for row, label in zip(members, labels)]
         plots.append(el("div", el("h3", operator, " ", el("span", shared, class_="shape")), numbers,
                         el("ul", lines, class_="forest-plot"), class_="operator"))
     lead = join("Dot and line: contender / baseline with its interval, slower to the right. Shaded: less than the "
-                f"threshold of {percent_text(comparison.threshold)}. Short upright line: the smallest slowdown that "
+                f"threshold of {threshold_text(comparison)}. Short upright line: the smallest slowdown that "
                 "would have shown. An arrow goes on beyond the drawing.")
     return section("ratios", title, plots, numbers, lead=lead)
 
@@ -251,67 +259,8 @@ def short_names(names: list[str]) -> tuple[list[Markup], str]:
     return labels, " · ".join(pair_text(*pair) for pair in shared)
 
 
-def ratio_line(row: ComparedRow, label: Markup, scale: svg.RatioScale, threshold: float) -> Markup:
+def ratio_line(row: ComparedRow, label: Markup, scale: svg.RatioScale) -> Markup:
     told = f"{row.verdict}: {change_text(row.ratio)}, {interval_text(row.low, row.high)}"
-    return el("li", label, svg.forest_line(scale, threshold, row.ratio, row.low, row.high, row.visible, told),
+    return el("li", label, svg.forest_line(scale, row.threshold, row.ratio, row.low, row.high, row.visible, told),
               el("span", el("span", MARKS[row.verdict], class_="mark", title=row.verdict), " ", change_text(row.ratio),
                  class_="value"), class_=f"ratio {row.verdict}")
-
-
-def lanes(row: Optional[Row]) -> list[tuple[str, list[float]]]:
-    return [] if row is None or row.spoiled() else list(row.samples.items())
-
-
-def lanes_text(side: list[tuple[str, list[float]]]) -> str:
-    count = sum(len(samples) for _, samples in side)
-    if count == 0:
-        return "no samples"
-    processes = counted(len(side), "process", "processes")
-    return f"the medians of {processes}" if count == len(side) else f"{processes}, {counted(count, 'sample')}"
-
-
-def strip(row: ComparedRow, anchor: str, report: Report) -> Optional[Markup]:
-    """The samples of one row, both sides."""
-    name = canonical(row.name)
-    sides = [(kind, title, lanes(side.rows.get(name) if side else None))
-             for kind, title, side in (("before", "baseline", report.baseline), ("after", "contender", report.result))]
-    if not any(side for _, _, side in sides) or row.verdict in ("wrong", "failed"):
-        return None
-    values = [value for _, _, side in sides for _, samples in side for value in samples]
-    told = [f"{title}: {lanes_text(side)}" for _, title, side in sides]
-    drawing = svg.strips([(kind, side) for kind, _, side in sides if side], f"Samples of {row.name}: {'; '.join(told)}")
-    return el("figure", el("figcaption", badge(row.verdict), " ", row_name(row.name)), drawing,
-              el("div", el("span", time_text(min(values))), el("span", time_text(max(values))), class_="ends"),
-              el("p", el("span", told[0], class_="key before"), " ", el("span", told[1], class_="key after"),
-                 class_="keys"),
-              id=anchor)
-
-
-def samples(report: Report, drawings: list[Markup], left: int) -> Markup:
-    """Strips of all rows that are not `same` and have samples."""
-    title = "Samples by process"
-    if report.comparison is None:
-        return section("samples", title, absent("No comparison was given: samples are drawn of rows that differ."))
-    if not interesting(report.comparison):
-        return section("samples", title, absent("Every row is the same, so there is nothing to look into."))
-    if not drawings:
-        return section("samples", title, absent("None of the rows that are not the same has samples here."))
-    lead = ("One lane a process, one dot a sample, the bar its median; time runs to the right. Lanes that agree "
-            "among themselves and differ between the sides are a change; lanes that scatter are noise.")
-    rest = el("p", f"and {counted(left, 'row')} more, not drawn", class_="rest") if left else None
-    return section("samples", title, el("div", drawings, class_="strips"), rest, lead=lead)
-
-
-def verdict_sections(report: Report) -> list[Markup]:
-    """In the order of the page."""
-    drawings, drawn, left = [], {}, 0
-    for index, row in enumerate(interesting(report.comparison) if report.comparison else []):
-        anchor = f"samples-{index}"  # made of a number: nothing of a name goes into an address
-        if (figure := strip(row, anchor, report)) is None:
-            continue
-        if len(drawings) < MOST_STRIPS:
-            drawings.append(figure)
-            drawn[row.name] = anchor
-        else:
-            left += 1
-    return [findings(report, drawn), all_rows(report), ratios(report), samples(report, drawings, left)]
