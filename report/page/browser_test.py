@@ -102,6 +102,29 @@ class Views(unittest.TestCase):
         wide = "[...document.querySelectorAll('.box')].filter((b) => b.scrollWidth > b.clientWidth).length"
         self.assertGreater(self.browser.value(wide), 0, "tables scroll inside their boxes")
 
+    def test_everything_said_of_a_kernel_is_in_sight_on_a_phone_and_on_a_desk(self) -> None:
+        for width in (390, 1280):
+            self.look(f"kernels-{width}", width, dark=False, scripts=True)
+            kernel = self.browser.value("""(() => {
+              const box = document.querySelector("table.kernels").closest(".box");
+              const seen = box.getBoundingClientRect();
+              const row = [...box.querySelectorAll("tbody tr")].find((r) => /tensor_core_gemm/.test(r.textContent));
+              const inside = [...row.cells].every((cell) => {
+                const {left, right, width, height} = cell.getBoundingClientRect();
+                return left >= seen.left && right <= seen.right && width > 0 && height > 0;
+              });
+              return [box.scrollWidth <= box.clientWidth, inside, [...row.cells].map((c) => c.textContent.trim()),
+                      [...row.cells].map((c) => getComputedStyle(c, "::before").content)];
+            })()""")
+            fits, inside, texts, labels = kernel
+            self.assertTrue(fits and inside, (width, kernel))
+            self.assertEqual(texts[1:], ["540", "290 ms", "537 us", "37 %", "", "540", "291 ms", "539 us", "81.5 %", "",
+                                         "0.997 ×", "−0.34 %"])
+            if width == 390:  # no head stands above a card, so each number says what it is
+                self.assertEqual([label.strip('"') for label in labels[1:5] + labels[-2:]],
+                                 ["launches before", "time before", "average before", "share before", "speedup",
+                                  "less time"])
+
     def test_scripts_off(self) -> None:
         self.look("scripts-off", 1280, dark=False, scripts=False)
         self.assertEqual(self.browser.value("document.querySelectorAll('th button').length"), 0)

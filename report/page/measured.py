@@ -23,6 +23,7 @@ FACTS = {"gpu_name": "GPU", "gpu_uuid": "GPU id", "gpu_sm_count": "SMs", "driver
          "date": "date"}
 DIFFER_ANYWAY = ("date",)
 LONGEST_LIST = 4
+KERNEL_FIGURES = ("launches", "time", "average", "share")  # of either side; behind them its bar
 
 
 def check_cell(line: Line) -> Markup:
@@ -102,10 +103,12 @@ def speedups(report: Report) -> Markup:
 
 def kernel_cells(figures: Optional[KernelFigures], most: float, side: str) -> list[Markup]:
     if figures is None:
-        return [cell("not launched", "absent", colspan=3)]
+        return [cell("not launched", "absent", colspan=len(KERNEL_FIGURES) + 1, data_label=side)]
     bar = svg.bar((figures.total or 0.0) / most, f"{side}: {percent_text(figures.share)} of the time", f"bar {side}")
-    return [cell(f"{figures.launches:,}", "number", figures.launches),
-            cell(nanoseconds(figures.total), "number", figures.total), cell(bar, "bar-cell", figures.total)]
+    texts = (f"{figures.launches:,}", nanoseconds(figures.total), nanoseconds(figures.average),
+             percent_text(figures.share))
+    return [*(cell(text, "number", data_label=f"{head} {side}") for head, text in zip(KERNEL_FIGURES, texts)),
+            cell(bar, "bar-cell")]
 
 
 def kernel_row(kernel: Kernel, most: float) -> Markup:
@@ -113,8 +116,8 @@ def kernel_row(kernel: Kernel, most: float) -> Markup:
                  class_="pill control" + (" moved" if kernel.moved else "")) if kernel.control else None
     return el("tr", el("th", el("span", kernel.name or "all kernels", class_="kernel"), " ", control, scope="row"),
               kernel_cells(kernel.before, most, "before"), kernel_cells(kernel.after, most, "after"),
-              cell(factor_text(kernel.speedup), "number", kernel.speedup),
-              cell(percent_text(kernel.reduction), "number", kernel.reduction),
+              cell(factor_text(kernel.speedup), "number", data_label="speedup"),
+              cell(percent_text(kernel.reduction), "number", data_label="less time"),
               class_="total" if not kernel.name else None)
 
 
@@ -122,9 +125,10 @@ def kernel_table(kernels: Kernels) -> Markup:
     totals = [figures.total for kernel in kernels.rows for figures in (kernel.before, kernel.after)
               if figures and figures.total]
     most = max(totals, default=1.0)
-    heads = [("kernel", ""), ("launches before", "number"), ("time before", "number"), ("", ""),
-             ("launches after", "number"), ("time after", "number"), ("", ""), ("speedup", "number"),
-             ("less time", "number")]
+    heads = [("kernel", "")]
+    for side in ("before", "after"):
+        heads += [*((f"{head} {side}", "number") for head in KERNEL_FIGURES), ("", "")]
+    heads += [("speedup", "number"), ("less time", "number")]
     rows = [kernel_row(kernel, most) for kernel in kernels.rows]
     if kernels.total.before or kernels.total.after:
         whole = kernels.total
