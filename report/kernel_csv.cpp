@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 
@@ -40,35 +41,44 @@ class CsvReader {
     return found;
   }
 
-  /// Takes one record into `fields`; false where a quote is never closed.
-  bool take(std::vector<std::string>& fields) {
+  /// Takes one record into `fields`; returns what is wrong with its quotes, nothing where they are right.
+  std::string take(std::vector<std::string>& fields) {
     std::size_t count = 0;
     bool more = true;
     while (more) {
       if (count == fields.size()) fields.emplace_back();
-      if (!take_field(fields[count++])) return false;
+      const Quotes quotes = take_field(fields[count++]);
+      if (quotes == Quotes::never_closed)
+        return "has a quote that is never closed in column " + std::to_string(count) +
+               "; is the file cut off?";
+      if (quotes == Quotes::text_behind) {
+        return "has text behind a closing quote in column " + std::to_string(count) +
+               "; a quote within a field is written twice";
+      }
       more = !at_end() && text_[at_] == ',';
       if (more) ++at_;
     }
     if (!at_end()) ++at_;
     ++line_;
     fields.resize(count);
-    return true;
+    return {};
   }
 
  private:
+  enum class Quotes { right, never_closed, text_behind };
+
   /// Stops at the comma or line break behind the field, or at the end.
-  bool take_field(std::string& field) {
+  Quotes take_field(std::string& field) {
     if (at_end() || text_[at_] != '"') {
       const std::size_t end = std::min(text_.find_first_of(",\n", at_), text_.size());
       field = trimmed(text_.substr(at_, end - at_));
       at_ = end;
-      return true;
+      return Quotes::right;
     }
     field.clear();
     for (++at_;; at_ += 2) {
       const std::size_t quote = text_.find('"', at_);
-      if (quote == std::string_view::npos) return false;
+      if (quote == std::string_view::npos) return Quotes::never_closed;
       const std::string_view part = text_.substr(at_, quote - at_);
       for (const char c : part) line_ += c == '\n' ? 1 : 0;
       field += part;
@@ -76,9 +86,10 @@ class CsvReader {
       if (quote + 1 == text_.size() || text_[quote + 1] != '"') break;
       field += '"';
     }
-    // What stands between the closing quote and the comma is a carriage return at most.
-    at_ = std::min(text_.find_first_of(",\n", at_ + 1), text_.size());
-    return true;
+    const std::size_t behind = at_ + 1;
+    at_ = std::min(text_.find_first_of(",\n", behind), text_.size());
+    // A carriage return at most.
+    return trimmed(text_.substr(behind, at_ - behind)).empty() ? Quotes::right : Quotes::text_behind;
   }
 
   std::string_view text_;
@@ -93,6 +104,7 @@ struct Columns {
   std::size_t total = 0;
   double nanoseconds = 1;  // in the unit of the total
   std::size_t count = 0;
+  const char* twice = nullptr;  // one that stands there twice, so that nobody can say which is meant
 };
 
 /// The unit of a heading such as `Total Time (ns)`; 0 where it is none of the times.
@@ -116,24 +128,26 @@ double unit_of_total(std::string_view heading) {
 std::optional<Columns> header_of(std::string_view line) {
   if (line.find("Total Time") == std::string_view::npos) return std::nullopt;
   std::vector<std::string> fields;
-  if (!CsvReader(line).take(fields)) return std::nullopt;
+  if (!CsvReader(line).take(fields).empty()) return std::nullopt;
   Columns columns;
   columns.count = fields.size();
   bool name = false;
   bool launches = false;
   bool total = false;
+  const auto found = [&](bool& before, std::size_t& place, std::size_t i, const char* title) {
+    if (before) columns.twice = title;
+    before = true;
+    place = i;
+  };
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const std::string_view heading = trimmed(fields[i]);
     if (heading == "Name") {
-      columns.name = i;
-      name = true;
+      found(name, columns.name, i, "Name");
     } else if (heading == "Instances") {
-      columns.launches = i;
-      launches = true;
+      found(launches, columns.launches, i, "Instances");
     } else if (const double unit = unit_of_total(heading); unit > 0) {
-      columns.total = i;
+      found(total, columns.total, i, "Total Time");
       columns.nanoseconds = unit;
-      total = true;
     }
   }
   if (!name || !launches || !total) return std::nullopt;
@@ -150,16 +164,21 @@ class KernelCsv {
     std::vector<std::string> fields;
     while (!reader_.at_end()) {
       const std::size_t line = reader_.line();
-      if (!reader_.take(fields)) refuse(line, "has a quote that is never closed; is the file cut off?");
+      if (const std::string fault = reader_.take(fields); !fault.empty()) refuse(line, fault);
       const bool blank = fields.size() == 1 && fields[0].empty();
       if (blank) break;
       if (fields.size() != columns_.count) {
         refuse(line, "has " + std::to_string(fields.size()) + " fields where the header has " +
                          std::to_string(columns_.count) + "; is the file cut off?");
       }
+      if (trimmed(fields[columns_.name]).empty()) refuse(line, "has nothing as its Name");
+      const double launches = number(fields[columns_.launches], line, "Instances", 1, most_launches);
+      if (std::floor(launches) != launches) {
+        refuse(line, "has \"" + printable(fields[columns_.launches]) +
+                         "\" as its Instances, which is no whole number; " + std::string(how_to));
+      }
       kernels.push_back(
-          {std::move(fields[columns_.name]),
-           number(fields[columns_.launches], line, "Instances", 1, most_launches),
+          {std::move(fields[columns_.name]), launches,
            number(fields[columns_.total], line, "Total Time", columns_.nanoseconds, most_kernel_ns)});
     }
     bool headless = true;  // nothing but blank lines since the summary's end
@@ -193,6 +212,9 @@ class KernelCsv {
       const std::size_t number = reader_.line();
       const std::string_view line = reader_.take_line();
       if (const auto columns = header_of(line)) {
+        if (columns->twice != nullptr) {
+          refuse(number, "has two columns " + std::string(columns->twice) + "; " + std::string(how_to));
+        }
         columns_ = *columns;
         return;
       }

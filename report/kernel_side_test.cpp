@@ -102,6 +102,29 @@ TEST(KernelCsv, WhatCannotBeReadIsNamed) {
   }
 }
 
+TEST(KernelCsv, WhatCouldBeMisreadIsRefused) {
+  for (const std::string half : {"1.5", "0.25", "3e-1"}) {
+    EXPECT_TRUE(holds(refused(header + "1,2," + half + ",4,5,6,7,8,f\n"),
+                      "k.csv: line 2 has \"" + half + "\" as its Instances, which is no whole number"));
+  }
+  EXPECT_EQ(parse(header + "1,2,3.0,4,5,6,7,8,f\n").at(0).launches, 3);
+  EXPECT_TRUE(
+      holds(refused(header + "1,2,3,4,5,6,7,8,f\n1,2,3,4,5,6,7,8,\n"), "line 3 has nothing as its Name"));
+  EXPECT_TRUE(holds(refused(header + "1,2,3,4,5,6,7,8,\" \"\n"), "line 2 has nothing as its Name"));
+  EXPECT_TRUE(holds(refused(header + "1,\"2\"0,3,4,5,6,7,8,f\n"),
+                    "line 2 has text behind a closing quote in column 2"));
+  EXPECT_TRUE(holds(refused(header + "1,2,3,4,5,6,7,8,\"f\"g\n"), "closing quote in column 9"));
+  EXPECT_EQ(parse(header + "1,2,3,4,5,6,7,8,\"f\" \r\n").at(0).name, "f");
+  EXPECT_TRUE(holds(refused(header + "1,2,3,4,5,6,7,8,\"cut o"), "never closed in column 9"));
+  for (const std::string twice : {"Name", "Instances", "Total Time"}) {
+    EXPECT_TRUE(holds(refused("Total Time (ns),Instances,Name," + twice + "\n1,2,f,4\n"),
+                      "k.csv: line 1 has two columns " + twice))
+        << twice;
+  }
+  EXPECT_TRUE(holds(refused("Total Time (ns),Instances,Total Time (us),Name\n1,2,3,f\n"),
+                    "line 1 has two columns Total Time"));
+}
+
 TEST(KernelCsv, ALastLineWithoutEndIsNoted) {
   std::vector<std::string> notes;
   parse_kernel_csv(header + "1,2,3,4,5,6,7,8,f", "k.csv", notes);
