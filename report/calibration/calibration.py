@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import sys
 from pathlib import Path
 from typing import Any, Optional
@@ -19,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pictures"))
 
 from result_folder import UnusableInput, load  # noqa: E402  (found through the line above)
 from speedup import FAINT, INK, MUTED, plain, text_width, time_text  # noqa: E402  (sets up matplotlib's fonts)
+from whole_file import whole_file  # noqa: E402
 
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
@@ -254,13 +254,13 @@ def draw(document: dict[str, Any]) -> Figure:
 
 
 def save(figure: Figure, folder: Path) -> list[Path]:
-    """Both files, each under a temporary name first, so that no reader ever sees half a picture."""
+    """Both files."""
     folder.mkdir(parents=True, exist_ok=True)
     saved = []
     for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
-        path, unfinished = folder / f"calibration.{kind}", folder / f"calibration.{kind}.tmp"
-        figure.savefig(unfinished, format=kind, dpi=150, metadata=metadata)
-        os.replace(unfinished, path)
+        path = folder / f"calibration.{kind}"
+        with whole_file(path) as unfinished:
+            figure.savefig(unfinished, format=kind, dpi=150, metadata=metadata)
         saved.append(path)
     return saved
 
@@ -276,10 +276,11 @@ def main(arguments: Optional[list[str]] = None) -> int:
     try:
         saved = save(draw(read(given)), folder)
     except UnusableInput as error:
-        print(f"calibration.py: {error}", file=sys.stderr)
+        print(f"calibration.py: {plain(str(error), 1000)}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"calibration.py: cannot write to {folder}: {error.strerror}", file=sys.stderr)
+        print(f"calibration.py: {plain(str(error.filename or folder), 1000)}: cannot be written: {error.strerror}",
+              file=sys.stderr)
         return 2
     for path in saved:
         print(path)

@@ -139,6 +139,14 @@ class Picture(unittest.TestCase):
         self.assertEqual(out.split(), [str(elsewhere / "calibration.png"), str(elsewhere / "calibration.svg")])
         self.assertEqual(sorted(path.name for path in elsewhere.iterdir()), ["calibration.png", "calibration.svg"])
 
+    def test_a_place_that_cannot_be_written(self) -> None:
+        (self.folder / "calibration.json").write_text(json.dumps(MADE), encoding="utf-8")
+        (self.folder / "calibration.svg" / "in the way").mkdir(parents=True)
+        code, _, err = self.run_program()
+        self.assertEqual((code, err.count("\n")), (2, 1))
+        self.assertIn("calibration.svg: cannot be written: ", err)
+        self.assertEqual(list(self.folder.glob("*.tmp")), [])
+
     def test_unusable_input(self) -> None:
         broken = copy.deepcopy(MADE)
         broken["timers"][0]["sizes"][0]["slower"] = "many"

@@ -29,6 +29,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parent.parent / folder) for folder 
 from read import REGRESSED, UNDECIDED, VERDICTS, read_comparison  # noqa: E402  (found through the line above)
 from result_folder import UnusableInput, load, load_benchmarks  # noqa: E402
 from sides import canonical  # noqa: E402
+from whole_file import write_whole  # noqa: E402
 from words import plain  # noqa: E402
 
 IN_DOUBT = ("slower", "inconclusive")
@@ -223,12 +224,6 @@ def tell_github(comparison: dict[str, Any], summary: str) -> None:
             print(f"confirm.py: the step's summary, {page}, cannot be written: {error.strerror}", file=sys.stderr)
 
 
-def write_whole(path: Path, text: str) -> None:
-    unfinished = path.with_name(path.name + ".tmp")
-    unfinished.write_text(text, encoding="utf-8")
-    os.replace(unfinished, path)
-
-
 def settle(result: Path, notes: list[str]) -> int:
     comparison, words = stands(result, notes)
     summary = plain(summary_of(comparison, words, result), 2000)
@@ -257,7 +252,7 @@ def main(arguments: Optional[list[str]] = None) -> int:
     except UnusableInput as error:
         print(f"confirm.py: {plain(str(error), 1000)}", file=sys.stderr)
     except OSError as error:
-        print(f"confirm.py: {error.filename}: {error.strerror}", file=sys.stderr)
+        print(f"confirm.py: {plain(str(error.filename), 1000)}: {error.strerror}", file=sys.stderr)
     return 2
 
 

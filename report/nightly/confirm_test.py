@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shutil
 import tempfile
 import unittest
 import unittest.mock
@@ -156,6 +157,16 @@ class Confirm(unittest.TestCase):
             self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
             self.assertIn("compare.json", err)
         self.assertEqual([file.name for file in self.result.iterdir()], ["compare.json"])
+
+    def test_a_place_that_cannot_be_written(self) -> None:
+        self.write("compare.json", [row(NAME.format("one"), "same", 1.0)])
+        for name in ("confirmed.json", "junit.xml", "summary.txt"):
+            (self.result / name / "in the way").mkdir(parents=True)
+            code, out, err = self.run_program("settle", str(self.result))
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
+            self.assertIn(f"{name}: ", err)
+            self.assertEqual(list(self.result.glob("*.tmp")), [])
+            shutil.rmtree(self.result / name)
 
 
 class Annotations(unittest.TestCase):

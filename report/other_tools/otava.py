@@ -27,7 +27,6 @@ import argparse
 import csv
 import io
 import json
-import os
 import re
 import sys
 from pathlib import Path
@@ -37,6 +36,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parent.parent / folder) for folder 
 
 from history import Night, entries_of, read_nights  # noqa: E402  (found through the line above)
 from result_folder import UnusableInput  # noqa: E402
+from whole_file import write_whole  # noqa: E402
 from words import plain  # noqa: E402
 
 
@@ -88,12 +88,6 @@ def config_of(file: Path, cases: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_whole(path: Path, text: str) -> None:
-    unfinished = path.with_name(path.name + ".tmp")
-    unfinished.write_text(text, encoding="utf-8")
-    os.replace(unfinished, path)
-
-
 def main(arguments: Optional[list[str]] = None) -> int:
     parser = argparse.ArgumentParser(prog="otava.py", formatter_class=argparse.RawDescriptionHelpFormatter,
                                      description=__doc__.split("usage:")[0] + __doc__.split("\n\n", 2)[2])
@@ -116,7 +110,7 @@ def main(arguments: Optional[list[str]] = None) -> int:
         print(f"otava.py: --filter {plain(options.filter)}: no regular expression: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"otava.py: {error.filename}: {error.strerror}", file=sys.stderr)
+        print(f"otava.py: {plain(str(error.filename), 1000)}: {error.strerror}", file=sys.stderr)
         return 2
     if left_out:
         print(f"otava.py: {left_out} cases are left out: they were not measured in every night", file=sys.stderr)

@@ -95,6 +95,16 @@ class Table(Base):
         self.refused("broken.json: not JSON", broken)
         self.assertEqual(self.run_program(self.results, "--device", "NVIDIA H100"), (0, ""))
 
+    def test_a_place_that_cannot_be_written(self) -> None:
+        self.night(1, new=1.0)
+        for place in (self.csv, self.config):
+            (place / "in the way").mkdir(parents=True)
+            code, err = self.run_program(self.results, "--config", self.config)
+            self.assertEqual((code, err.count("\n")), (2, 1), err)
+            self.assertIn(f"{place}: ", err)
+            self.assertEqual(list(self.root.glob("*.tmp")), [])
+            shutil.rmtree(place)
+
     def test_the_help_shows_the_configuration_that_is_written(self) -> None:
         out = io.StringIO()
         with contextlib.redirect_stdout(out), self.assertRaises(SystemExit):

@@ -1,7 +1,6 @@
 """Pictures of the report for places that show no page: the ratios, and the histories that changed, as PNG and SVG."""
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from pathlib import Path
@@ -21,6 +20,7 @@ from past import day, levels  # noqa: E402
 from read import REGRESSED, UNDECIDED, ComparedRow, Comparison  # noqa: E402
 from sections import MARKS, Report, threshold_text  # noqa: E402
 from svg import RatioScale  # noqa: E402
+from whole_file import whole_file  # noqa: E402
 
 RED, AMBER, GREEN, BLUE = "#b42318", "#8a5300", "#1a6e37", "#0b5cad"
 
@@ -132,15 +132,14 @@ def draw_history(report: Report, history: History, chosen: list[Series]) -> Figu
 
 
 def save(figure: Figure, folder: Path, stem: str) -> list[Path]:
-    """Both files, each under a temporary name first, so that no reader ever sees half a picture."""
+    """Both files."""
     saved = []
     for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
-        path, unfinished = folder / f"{stem}.{kind}", folder / f"{stem}.{kind}.tmp"
-        with warnings.catch_warnings():
+        path = folder / f"{stem}.{kind}"
+        with warnings.catch_warnings(), whole_file(path) as unfinished:
             warnings.filterwarnings("ignore", message="Glyph .* missing")
             figure.savefig(unfinished, format=kind, dpi=min(110, TALLEST_PIXELS / max(figure.get_size_inches())),
                            metadata=metadata)
-        os.replace(unfinished, path)
         saved.append(path)
     return saved
 

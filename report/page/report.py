@@ -11,7 +11,6 @@ by turns are drawn from the folders ab-<commit> beside the verdict.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from typing import Optional
@@ -24,6 +23,7 @@ from history import History, entries_of, read_history  # noqa: E402
 from read import Comparison, UnusableInput, read_comparison, read_kernels, read_table  # noqa: E402
 from sections import Report  # noqa: E402
 from sides import Side, read_side  # noqa: E402
+from whole_file import write_whole  # noqa: E402
 from words import plain  # noqa: E402
 
 BASELINES = HERE.parent.parent / "baselines"
@@ -88,11 +88,8 @@ def gather(options: argparse.Namespace) -> Report:
 
 
 def save_page(path: Path, text: str) -> None:
-    """Under a temporary name first, so that no reader ever sees half a page."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(path.name + ".tmp")
-    unfinished.write_text(text, encoding="utf-8")
-    os.replace(unfinished, path)
+    write_whole(path, text)
 
 
 def save_pictures(report: Report, folder: Path, stem: str) -> list[Path]:

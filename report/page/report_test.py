@@ -248,6 +248,15 @@ class Page(unittest.TestCase):
         self.make(nights=1)
         code, _, err = self.run_program("--out", str(self.result / "run.json" / "below" / "x.html"))
         self.assertEqual((code, err.count("\n")), (2, 1))
+        for name in ("report.html", "report-ratios.svg"):
+            (self.result / name / "in the way").mkdir(parents=True)
+            code, out, err = self.run_program()
+            if code == 0 and "no pictures" in err:  # there is no matplotlib
+                continue
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1))
+            self.assertIn(f"{name}: ", err)
+            self.assertEqual(list(self.result.glob("*.tmp")), [])
+            shutil.rmtree(self.result / name)
 
     def test_an_unreadable_night_is_said(self) -> None:
         self.make(nights=12)

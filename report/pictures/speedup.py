@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import sys
 import warnings
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from matplotlib.ticker import FixedLocator, NullLocator  # noqa: E402
 
 import result_folder  # noqa: E402
 from result_folder import Measured, Results, Speedup, UnusableInput  # noqa: E402
+from whole_file import whole_file  # noqa: E402
 from words import pair_text, plain, speedup_text, time_text  # noqa: E402
 
 matplotlib.rcParams.update({
@@ -304,17 +304,16 @@ def draw(results: Results) -> Figure:
 
 
 def save(figure: Figure, folder: Path) -> list[Path]:
-    """Both files, each under a temporary name first, so that no reader ever sees half a picture."""
+    """Both files."""
     folder.mkdir(parents=True, exist_ok=True)
     dots_per_inch = min(150, TALLEST_PIXELS / max(figure.get_size_inches()))
     saved = []
     for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
-        path, unfinished = folder / f"speedup.{kind}", folder / f"speedup.{kind}.tmp"
-        with warnings.catch_warnings():
+        path = folder / f"speedup.{kind}"
+        with warnings.catch_warnings(), whole_file(path) as unfinished:
             # A letter that the font lacks is a box on the PNG and itself in the SVG; neither needs a warning.
             warnings.filterwarnings("ignore", message="Glyph .* missing")
             figure.savefig(unfinished, format=kind, dpi=dots_per_inch, metadata=metadata)
-        os.replace(unfinished, path)
         saved.append(path)
     return saved
 
@@ -330,10 +329,11 @@ def main(arguments: Optional[list[str]] = None) -> int:
     try:
         saved = save(draw(result_folder.read(options.result)), folder)
     except UnusableInput as error:
-        print(f"speedup.py: {error}", file=sys.stderr)
+        print(f"speedup.py: {plain(str(error), 1000)}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"speedup.py: cannot write to {folder}: {error.strerror}", file=sys.stderr)
+        print(f"speedup.py: {plain(str(error.filename or folder), 1000)}: cannot be written: {error.strerror}",
+              file=sys.stderr)
         return 2
     for path in saved:
         print(path)

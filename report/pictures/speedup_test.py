@@ -163,7 +163,12 @@ class Picture(unittest.TestCase):
         write(self.folder, 0, [row(FOLD.format("new", 64), 10)])
         code, _, err = self.run_program("--out", str(self.folder / "row_fold.0.json" / "below"))
         self.assertEqual((code, err.count("\n")), (2, 1))
-        self.assertIn("cannot write to", err)
+        self.assertIn("cannot be written: ", err)
+        (self.folder / "speedup.svg" / "in the way").mkdir(parents=True)
+        code, _, err = self.run_program()
+        self.assertEqual((code, err.count("\n")), (2, 1))
+        self.assertIn("speedup.svg: cannot be written: ", err)
+        self.assertEqual(list(self.folder.glob("*.tmp")), [])
 
 
 class Words(unittest.TestCase):

@@ -9,11 +9,15 @@ names its rows. Numbers stay decimal text from end to end: 0.0256 ms becomes 25.
 from __future__ import annotations
 
 import json
-import os
 import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Callable, Iterator
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pictures"))
+
+from whole_file import write_whole  # noqa: E402  (found through the line above)
+from words import plain  # noqa: E402
 
 Family = dict[str, Any]
 Row = dict[str, Any]
@@ -115,10 +119,15 @@ def main(arguments: list[str]) -> int:
         print("usage: make_published.py SOURCE OUTPUT", file=sys.stderr)
         return 2
     source, output = (Path(argument) for argument in arguments)
-    text = document(json.loads(source.read_text(encoding="utf-8"), parse_float=Decimal))
-    unfinished = output.with_suffix(".tmp")
-    unfinished.write_text(text, encoding="utf-8")
-    os.replace(unfinished, output)
+    try:
+        write_whole(output, document(json.loads(source.read_text(encoding="utf-8"), parse_float=Decimal)))
+    except OSError as error:
+        print(f"make_published.py: {plain(str(error.filename), 1000)}: {error.strerror}", file=sys.stderr)
+        return 2
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        print(f"make_published.py: {plain(str(source), 1000)}: not the published figures as JSON: "
+              f"{plain(repr(error), 300)}", file=sys.stderr)
+        return 2
     return 0
 
 

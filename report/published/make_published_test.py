@@ -2,6 +2,8 @@
 """The committed published figures are what the script makes of the source, and every published number is in them."""
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import tempfile
 import unittest
@@ -85,6 +87,23 @@ class PublishedFigures(unittest.TestCase):
             for value in row.values():
                 if isinstance(value, Decimal):
                     self.assertLessEqual(len(value.as_tuple().digits), 7, row["name"])
+
+    def test_what_cannot_be_read_or_written_is_one_line_and_leaves_nothing(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            good, bad, out = (Path(folder) / name for name in ("good", "bad", "out"))
+            good.write_text(SOURCE.read_text(encoding="utf-8"), encoding="utf-8")
+            out.mkdir()
+            (out / "in the way").touch()
+            for text, target in (("{", Path(folder) / "x"), ("[]", Path(folder) / "x"), ('{"families": []}', Path(folder) / "x"),
+                                 ("", good)):
+                bad.write_text(text, encoding="utf-8")
+                source, target = (good, out) if target == good else (bad, target)
+                err = io.StringIO()
+                with contextlib.redirect_stderr(err):
+                    self.assertEqual(make_published.main([str(source), str(target)]), 2)
+                self.assertEqual(err.getvalue().count("\n"), 1, err.getvalue())
+                self.assertIn(str(out if source == good else bad), err.getvalue())
+            self.assertEqual(sorted(file.name for file in Path(folder).iterdir()), ["bad", "good", "out"])
 
 
 if __name__ == "__main__":

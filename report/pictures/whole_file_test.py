@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Files that are whole or not there, and that every program of this folder's neighbours writes its files so."""
+from __future__ import annotations
+
+import os
+import re
+import resource
+import signal
+import tempfile
+import unittest
+from pathlib import Path
+
+from whole_file import whole_file, write_whole
+
+REPORT = Path(__file__).resolve().parent.parent
+
+
+class WholeFile(unittest.TestCase):
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = Path(temporary.name)
+        self.path = self.folder / "file.json"
+
+    def names(self) -> list[str]:
+        return sorted(path.name for path in self.folder.iterdir())
+
+    def test_what_was_there_is_replaced_in_one_step(self) -> None:
+        self.path.write_text("before", encoding="utf-8")
+        with whole_file(self.path) as unfinished:
+            unfinished.write_text("after", encoding="utf-8")
+            self.assertEqual(self.path.read_text(encoding="utf-8"), "before")
+        self.assertEqual((self.path.read_text(encoding="utf-8"), self.names()), ("after", ["file.json"]))
+
+    def test_a_failed_rename_leaves_nothing_and_names_the_target(self) -> None:
+        (self.path / "in the way").mkdir(parents=True)
+        with self.assertRaises(OSError) as caught:
+            write_whole(self.path, "text")
+        self.assertEqual((caught.exception.filename, self.names()), (str(self.path), ["file.json"]))
+
+    def test_a_failed_write_leaves_nothing_and_what_was_there(self) -> None:
+        self.path.write_text("before", encoding="utf-8")
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))  # a disk that is full after 1,000 bytes
+        try:
+            with self.assertRaises(OSError) as caught:
+                write_whole(self.path, "x" * 100_000)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+            signal.signal(signal.SIGXFSZ, ignored)
+        self.assertEqual(caught.exception.filename, str(self.path))
+        self.assertEqual((self.path.read_text(encoding="utf-8"), self.names()), ("before", ["file.json"]))
+
+    def test_any_other_end_leaves_nothing_either(self) -> None:
+        for end in (KeyboardInterrupt, ValueError):
+            with self.assertRaises(end), whole_file(self.path) as unfinished:
+                unfinished.write_text("half", encoding="utf-8")
+                raise end
+            self.assertEqual(self.names(), [])
+
+    def test_a_folder_that_is_not_there_is_named_with_the_file(self) -> None:
+        with self.assertRaises(FileNotFoundError) as caught:
+            write_whole(self.folder / "gone" / "file", "text")
+        self.assertEqual(caught.exception.filename, str(self.folder / "gone" / "file"))
+
+    def test_links_stay_and_what_is_no_file_is_written_to(self) -> None:
+        link = self.folder / "link"
+        link.symlink_to(self.path)
+        write_whole(link, "text")
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(self.path.read_text(encoding="utf-8"), "text")
+        write_whole(Path(os.devnull), "text")
+        self.assertFalse(Path(os.devnull).is_file())
+
+    def test_what_utf_8_cannot_say_is_written_as_its_escape(self) -> None:
+        write_whole(self.path, "a\ud800b")
+        self.assertEqual(self.path.read_text(encoding="utf-8"), "a\\ud800b")
+
+
+class Programs(unittest.TestCase):
+    def test_no_program_of_the_reports_has_a_way_of_its_own(self) -> None:
+        exempt = ("made_up.py", "synthetic.py", "browser.py", "whole_file.py")  # what tests make, and the way itself
+        programs = [file for folder in ("calibration", "nightly", "other_tools", "page", "pictures", "published")
+                    for file in (REPORT / folder).glob("*.py")
+                    if not file.name.endswith("_test.py") and file.name not in exempt]
+        self.assertGreater(len(programs), 15)
+        for file in programs:
+            text = file.read_text(encoding="utf-8")
+            self.assertEqual(re.findall(r"os\.replace|os\.rename|\.write_text|\.write_bytes", text), [], file.name)
+            for saved in re.findall(r"savefig\((\w+)", text):
+                self.assertEqual(saved, "unfinished", file.name)
+
+
+if __name__ == "__main__":
+    unittest.main()
