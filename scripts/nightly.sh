@@ -118,13 +118,21 @@ ended() {
 
 # finish CODE: the page, room for the next night, and the line.
 finish() {
-  local verdict=()
+  local verdict=() against=() quiet=()
   [[ ! -f $result/confirmed.json ]] || verdict=(--verdict "$result/confirmed.json")
   make_page "$result" "${verdict[@]}"
   python3 scripts/prune.py "$result" --keep "$keep" || true
   if [[ -n ${GITHUB_STEP_SUMMARY-} ]]; then
-    [[ -f $result/confirmed.json ]] || cat "$result/summary.txt" >>"$GITHUB_STEP_SUMMARY" || true
-    "$strictbench" table "$result" --format markdown >/dev/null || true
+    if [[ -f $result/confirmed.json ]]; then
+      against=(--baseline "${baselines[@]}")
+      # What stands in the end was annotated already, and alone counts.
+      quiet=(env --unset=GITHUB_ACTIONS)
+      echo 'Verdicts in the table below are the first ones, against the baseline; what stands in the end is above.' \
+        >>"$GITHUB_STEP_SUMMARY" || true
+    else
+      cat "$result/summary.txt" >>"$GITHUB_STEP_SUMMARY" || true
+    fi
+    "${quiet[@]}" "$strictbench" table "$result" "${against[@]}" --format markdown >/dev/null || true
   fi
   cat "$result/summary.txt"
   exit "$1"
@@ -155,8 +163,9 @@ if ((run_code > 1)) || [[ ! -f $result/run.json ]]; then
 fi
 
 echo
-"$strictbench" table "$result" || true
-"$strictbench" table "$result" --format json --output "$result/table.json" >/dev/null || true
+# Without annotations: each row is to have one, in the end.
+"${without_github[@]}" "$strictbench" table "$result" || true
+"${without_github[@]}" "$strictbench" table "$result" --format json --output "$result/table.json" >/dev/null || true
 if [[ " ${run_options[*]} " == *' --kernels '* ]]; then
   "$strictbench" kernels --before "$result" --before-case /legacy/ --after "$result" --after-case /new/ \
     --format json --output "$result/kernels.json" || true

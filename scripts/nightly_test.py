@@ -44,6 +44,7 @@ case $command in
       sleep "$RUN_SLEEP" & wait
     fi
     exit "${RUN_CODE:-0}" ;;
+  table) [[ -z ${GITHUB_ACTIONS-} ]] || echo "::error title=of the table" >&2 ;;
   compare | ab)
     [[ $command != compare || -z ${GITHUB_ACTIONS-} ]] || exit 99
     code=${COMPARE_CODE:-0} json=$COMPARE
@@ -264,7 +265,21 @@ class Nightly(pr_test.PullRequest):
         text = page.read_text(encoding="utf-8")
         self.assertIn("| slower | row\\_fold/legacy", text)
         self.assertNotIn("row\\_fold/new", text)
+        # The table has verdicts, too, and says which; they are no annotations.
+        self.assertIn(f"strictbench table results/{self.folder.name} --baseline baselines/h200/first.json "
+                      "--format markdown", self.calls("strictbench"))
+        self.assertIn("Verdicts in the table below are the first ones", text)
+        self.assertNotIn("::error title=of the table", done.stderr)
+
+    def test_a_github_action_without_a_baseline_is_told_by_the_table(self) -> None:
+        page = self.base / "summary.md"
+        self.baseline.unlink()
+        done = self.nightly(compare="", GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=page)
+        self.assertEqual((done.returncode, done.stderr), (3, "::error title=of the table\n"))
         self.assertIn(f"strictbench table results/{self.folder.name} --format markdown", self.calls("strictbench"))
+        text = page.read_text(encoding="utf-8")
+        self.assertTrue(text.startswith("undecided: no baseline for h200 yet"), text)
+        self.assertNotIn("Verdicts in the table", text)
 
     def interrupt(self, number: int, begun, **environment: object) -> int:
         """Sends a signal to the script once `begun` says so; returns how it ended."""
