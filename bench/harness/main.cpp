@@ -109,7 +109,10 @@ void write_kernels(const std::string& path, const OperatorBench& bench, const Ba
   file.close();
   std::error_code error;
   if (file) std::filesystem::rename(unfinished, path, error);  // whole or not at all
-  if (!file || error) throw std::runtime_error("--kernels: cannot write " + path);
+  if (!file || error) {
+    std::filesystem::remove(unfinished, error);
+    throw std::runtime_error("--kernels: cannot write " + path);
+  }
 }
 
 int run(std::vector<std::string> arguments) {

@@ -54,7 +54,12 @@ void write_whole(const fs::path& path, const std::string& text) {
     }
   }
   close(descriptor);
-  publish(temporary, path);
+  try {
+    publish(temporary, path);
+  } catch (...) {
+    unlink(temporary.c_str());  // gone already where it was published
+    throw;
+  }
 }
 
 void publish(const fs::path& temporary, const fs::path& path) {

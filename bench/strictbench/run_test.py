@@ -56,6 +56,7 @@ class RunTest(runner_testing.RunnerTestCase):
         self.assertEqual(result.returncode, 0)
         self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
         self.assertIn("no summary.json: ", result.stderr)
+        self.assertEqual([name for name in os.listdir(self.out) if name.endswith(".tmp")], [])
         self.assertEqual(self.record()["status"], "complete")
 
     def test_the_record_says_what_was_asked_and_where(self):
