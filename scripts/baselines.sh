@@ -73,6 +73,14 @@ offer_candidate() {
   fi
 }
 
+# compare_kernels PROGRAM RESULT: kernels.json, legacy's kernels and new's, where a result has a record of kernels.
+compare_kernels() {
+  if compgen -G "$2/*.kernels.json" >/dev/null; then
+    "$1" kernels --before "$2" --before-case /legacy/ --after "$2" --after-case /new/ \
+      --format json --output "$2/kernels.json" || true
+  fi
+}
+
 # make_page RESULT [OPTION...]: report.html in the result folder. The page needs no package; its pictures do.
 make_page() {
   local python=.venv/bin/python

@@ -11,7 +11,8 @@ the machine has (the GPU, or the CPU alone), and shows
   the table of speedups, with the published figures beside where there are any
   speedup.png and speedup.svg in the result folder
   the comparison with this device's committed baseline, baselines/<device>/*.json
-  report.html in the result folder: verdicts, ratios, samples, history; its data are compare.json and table.json
+  report.html in the result folder: verdicts, ratios, samples, history; its data are compare.json, table.json and,
+  where kernels were recorded, kernels.json
 Where the device has no baseline, a candidate is written and the command that accepts it is printed.
 
 RUN-OPTIONs go to `strictbench run`:
@@ -22,6 +23,7 @@ RUN-OPTIONs go to `strictbench run`:
   --device cpu|cuda|N   where to measure
   --out DIR             the result folder (default: results/<utc>_<commit>_<device>)
   --resume DIR          finish an interrupted run
+  --kernels             also record the kernels of each operator (GPU only); legacy's and new's are then compared
 
 Exit code: 0 everything is as fast as the baseline, or there is none; 1 something is slower, missing, failed or
 wrong; 2 unusable input or command line; 3 the data cannot tell. 129, 130, 143: ended by a signal.
@@ -46,7 +48,7 @@ for argument in "$@"; do
       -h | --help) usage && exit 0 ;;
       --out | --resume) takes_folder=yes ;;
       --filter | --processes | --budget | --timeout | --device | --executables) ;;
-      --filter=* | --processes=* | --budget=* | --timeout=* | --device=* | --executables=* | --allow-debug) ;;
+      --filter=* | --processes=* | --budget=* | --timeout=* | --device=* | --executables=* | --allow-debug | --kernels) ;;
       --out=/* | --resume=/*) result=${argument#*=} ;;
       --out=* | --resume=*) result=$PWD/${argument#*=} argument=${argument%%=*}=$PWD/${argument#*=} ;;
       -*) [[ ${previous-} == --filter ]] || {
@@ -102,6 +104,7 @@ fi
 echo
 "$strictbench" table "$result" || run_code=$((run_code > 0 ? run_code : $?))
 "$strictbench" table "$result" --format json --output "$result/table.json" >/dev/null || true
+compare_kernels "$strictbench" "$result"
 echo
 if [[ $pictures == yes ]]; then
   .venv/bin/python report/pictures/speedup.py "$result" || echo "no picture, see above"

@@ -166,10 +166,7 @@ echo
 # Without annotations: each row is to have one, in the end.
 "${without_github[@]}" "$strictbench" table "$result" || true
 "${without_github[@]}" "$strictbench" table "$result" --format json --output "$result/table.json" >/dev/null || true
-if [[ " ${run_options[*]} " == *' --kernels '* ]]; then
-  "$strictbench" kernels --before "$result" --before-case /legacy/ --after "$result" --after-case /new/ \
-    --format json --output "$result/kernels.json" || true
-fi
+compare_kernels "$strictbench" "$result"
 echo
 device=$(device_of "$result")
 mapfile -t baselines < <(baselines_of "$device")

@@ -24,17 +24,19 @@ case $1 in
   list) echo "{$DEVICE \"cases\": []}" ;;
   run)
     shift
-    folder=results/20261129T101500Z_0123456789_h200
+    folder=results/20261129T101500Z_0123456789_h200 kernels=''
     while (($# > 0)); do
       case $1 in
         --out | --resume) folder=$2; shift ;;
         --out=* | --resume=*) folder=${1#*=} ;;
+        --kernels) kernels=yes ;;
       esac
       shift
     done
     if [[ ${RUN_CODE:-0} != 2 ]]; then
       mkdir -p "$folder"
       echo "{$DEVICE \"machine\": {\"before\": {\"cpu_model\": \"AMD EPYC(TM) 9.5\"}}}" >"$folder/run.json"
+      [[ -z $kernels ]] || echo '{}' >"$folder/row_fold.kernels.json"
     fi
     exit "${RUN_CODE:-0}" ;;
   table) echo "the table of $2" ;;

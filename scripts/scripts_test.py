@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -105,6 +106,34 @@ class Bench(Machine):
         done = self.run_script("bench.sh", "--filter", "row_fold", COMPARE_CODE=1)
         self.assertEqual(done.returncode, 1)
         self.assertEqual(self.calls("strictbench")[1], f"strictbench run --filter row_fold --out {self.result()}")
+
+    def test_kernels_are_recorded_on_request_and_shown_on_the_page(self) -> None:
+        self.baseline("first.json")
+        self.assertEqual(self.run_script("bench.sh", "--kernels", "--filter", "row_fold").returncode, 0)
+        result = self.result()
+        compared = (f"strictbench kernels --before {result} --before-case /legacy/ --after {result} --after-case /new/ "
+                    f"--format json --output {result}/kernels.json")
+        calls = self.calls_file.read_text(encoding="utf-8").splitlines()
+        self.assertIn(f"strictbench run --kernels --filter row_fold --out {result}", calls)
+        self.assertLess(calls.index(compared), calls.index(f"python report/page/report.py {result}"))
+        # A resumed run takes what it was begun with: its folder says whether there are kernels.
+        self.run_script("bench.sh", "--resume", str(self.tree / result))
+        self.assertTrue([call for call in self.calls("strictbench") if " kernels " in call])
+        shutil.rmtree(self.tree / "results")
+        self.run_script("bench.sh")
+        self.assertFalse([call for call in self.calls("strictbench") if " kernels " in call])
+
+    def test_every_option_of_run_is_passed_on(self) -> None:
+        text = (ROOT / "bench/strictbench/run.cpp").read_text(encoding="utf-8") + \
+            (ROOT / "bench/strictbench/fresh_run.cpp").read_text(encoding="utf-8")
+        options = set(re.findall(r'add_(option|flag)\(\s*"(--[a-z-]+)"', text))
+        self.assertLessEqual({"--filter", "--timeout", "--kernels", "--resume"}, {name for _, name in options})
+        for kind, name in sorted(options):
+            value = ["1"] if kind == "option" else []
+            with self.subTest(name):
+                self.run_script("bench.sh", name, *value)
+                (run,) = [call for call in self.calls("strictbench") if call.startswith("strictbench run")]
+                self.assertIn(name, run.split())
 
     def test_a_gpus_first_run_takes_the_published_timers_too(self) -> None:
         self.run_script("bench.sh", "--device", "0")
