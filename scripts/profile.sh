@@ -9,8 +9,10 @@ usage: scripts/profile.sh nsys|ncu [--build DIR] [--out DIR] [--device N] CASE..
 Runs each case once under a profiler, after its result was checked, and writes one report an operator.
 
   nsys   Nsight Systems: a timeline (.nsys-rep), in which the range `profile` holds each case's one call, and the
-         time of each kernel (_cuda_gpu_kern_sum.csv) of all that was captured: the kernels that fill inputs and
-         check results are in it too. `strictbench kernels` reads it; for the cases alone use `run --kernels`
+         time of each kernel in those ranges (_cuda_gpu_kern_sum*.csv), without the kernels that fill inputs and
+         check results. `strictbench kernels` reads it. That filter (--filter-nvtx profile@strictbench) follows
+         NVIDIA's description and was not yet run with a real nsys: see that each case is in the file, and for
+         certainty use `strictbench run --kernels`
   ncu    Nsight Compute: counters of the case's kernels and of nothing else (.ncu-rep)
 
   CASE          an extended regular expression searched in row names, as of `strictbench run --filter`; it must
@@ -77,7 +79,8 @@ printf -v filter '(%s)|' "${cases[@]}"
 filter=${filter%|}
 
 # Kernels lie in the range "profile" of the domain "strictbench" and nothing else does; ncu wants domain@range,
-# and a trailing slash for push/pop ranges. nsys captures between cudaProfilerStart and Stop, of which a process
+# and a trailing slash for push/pop ranges, `nsys stats` wants range@domain, and all such ranges where it is given no
+# index. It adds the filter to the name of its file. nsys captures between cudaProfilerStart and Stop, of which a process
 # has one pair; graphs are traced node by node, or their kernels would be one.
 profile() {
   local executable=$1 report=$2
@@ -86,7 +89,8 @@ profile() {
     nsys)
       nsys profile --trace=cuda,nvtx --capture-range=cudaProfilerApi --capture-range-end=stop \
         --cuda-graph-trace=node --output "$report" "${tool_options[@]}" "${run[@]}" &&
-        nsys stats --report cuda_gpu_kern_sum --format csv --output "$report" "$report.nsys-rep"
+        nsys stats --report cuda_gpu_kern_sum --filter-nvtx 'profile@strictbench' --format csv --output "$report" \
+          "$report.nsys-rep"
       ;;
     ncu)
       ncu --nvtx --nvtx-include 'strictbench@profile/' --clock-control none --export "$report" \

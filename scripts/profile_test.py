@@ -63,7 +63,9 @@ class Profile(script_machine.Machine):
                      "--trace=cuda,nvtx", "--profile", "--device=2", "--benchmark_filter=(row_fold)|(dw_gemm)"):
             self.assertIn(flag, first.split())
         self.assertLess(first.index("--output"), first.index("bench_dw_gemm"))
-        self.assertIn("stats --report cuda_gpu_kern_sum --format csv", stats)
+        # Inputs and checks are captured too and lie outside of the range; nsys wants range@domain, ncu the other way.
+        self.assertRegex(stats, r"^nsys stats --report cuda_gpu_kern_sum --filter-nvtx profile@strictbench --format csv "
+                         r"--output (\S+) \1\.nsys-rep$")
 
     def test_a_profiler_that_fails_is_no_success(self) -> None:
         for tool in ("ncu", "nsys"):
@@ -95,6 +97,7 @@ class Profile(script_machine.Machine):
         done = self.profile("--help")
         self.assertEqual(done.returncode, 0)
         self.assertIn("usage: scripts/profile.sh nsys|ncu", done.stdout)
+        self.assertIn("was not yet run with a real nsys", " ".join(done.stdout.split()))
 
 
 if __name__ == "__main__":
