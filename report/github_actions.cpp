@@ -16,11 +16,15 @@ namespace {
 
 /// GitHub shows ten errors of a step; the first of them says how many there are.
 constexpr std::size_t most_annotations = 10;
+/// It refuses none, but nobody can read them; whole names are in the report.
+constexpr std::size_t longest_title = 300;
+constexpr std::size_t longest_message = 2000;
 
-/// `text` for a workflow command: of a property, colons and commas have a meaning too.
+/// `text` for a workflow command, its middle left out where it is too long: a name ends with its timer. Of a
+/// property, colons and commas have a meaning too.
 std::string escaped(std::string_view text, bool property) {
   std::string result;
-  for (const char c : printable(text)) {
+  for (const char c : shortened(printable(text), property ? longest_title : longest_message)) {
     if (c == '%') {
       result += "%25";
     } else if (c == ':' && property) {

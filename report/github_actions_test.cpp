@@ -55,6 +55,17 @@ TEST(Annotations, NamesCannotBreakOut) {
   EXPECT_FALSE(holds(text, "\x1b"));
 }
 
+TEST(Annotations, TheEndsOfALongNameAreKept) {
+  const std::string name = "row_fold/new/" + std::string(100000, 'x') + "/timer:graph";
+  const std::string text =
+      annotations_of(compare_rows({row(name, 1)}, {error_row(name, std::string(100000, 'y') + " the end")}));
+  EXPECT_LT(text.size(), 2500U);
+  EXPECT_TRUE(text.starts_with("::error title=failed%3A row_fold/new/xxx")) << text;
+  EXPECT_TRUE(holds(text, "x...x")) << text;
+  EXPECT_TRUE(holds(text, "x/timer%3Agraph::")) << text;
+  EXPECT_TRUE(holds(text, " the end")) << text;
+}
+
 TEST(Annotations, AtMostTenAndTheFirstSaysHowMany) {
   const auto rows = [](int count, double time) {
     std::vector<Json> all;

@@ -5,9 +5,15 @@ import math
 
 
 def plain(text: str, longest: int = 64) -> str:
-    """Text as it may be shown: no control characters, lone surrogates or line breaks, and cut to size."""
+    """Text as it may be shown: no control characters, lone surrogates or line breaks, and cut to size.
+
+    Cut is the middle: a name ends with its timer, a message with what is wrong.
+    """
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return shown if len(shown) <= longest else shown[:longest - 1] + "…"
+    if len(shown) <= longest:
+        return shown
+    tail = (longest - 1) // 2
+    return f"{shown[:longest - 1 - tail]}…{shown[len(shown) - tail:]}"
 
 
 def time_text(seconds: float) -> str:
