@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "report/grid.h"
@@ -36,6 +38,21 @@ TEST(Markdown, OrdinaryTextStaysReadable) {
   EXPECT_EQ(markdown_text("- 1. +x"), "- 1. +x");
   EXPECT_EQ(markdown_code("row_fold/new/rows:64/timer:graph"), "`row_fold/new/rows:64/timer:graph`");
   EXPECT_EQ(markdown_text(":smile:"), "&#58;smile:");
+}
+
+TEST(Markdown, TheSameAsThatOfANight) {
+  std::ifstream file(STRICTBENCH_TESTDATA "/markdown.json");
+  const auto examples = nlohmann::json::parse(file);
+  ASSERT_GT(examples.size(), 10U);
+  for (const auto& example : examples) {
+    const auto text = example.at("text").get<std::string>();
+    if (example.contains("cell")) {
+      EXPECT_EQ(markdown_text(text), example.at("cell").get<std::string>());
+    }
+    if (example.contains("code")) {
+      EXPECT_EQ(markdown_code(text), example.at("code").get<std::string>());
+    }
+  }
 }
 
 TEST(Xml, EscapesAndHoldsNoControlCharacters) {

@@ -219,6 +219,6 @@ else
   notes=(--note 'not confirmed: --no-confirm')
 fi
 code=0
-python3 report/nightly/confirm.py settle "$result" "${notes[@]}" || code=$?
+python3 report/nightly/confirm.py settle "$result" --baseline "${baselines[@]}" "${notes[@]}" || code=$?
 [[ -f $result/summary.txt ]] || exit 2
 finish "$((run_code > 0 ? run_code : code))"

@@ -265,8 +265,8 @@ class Nightly(pr_test.PullRequest):
         self.assertEqual(len(errors), 1, done.stdout)
         self.assertTrue(errors[0].startswith("::error title=slower%3A row_fold/legacy/rows%3A1"), errors)
         text = page.read_text(encoding="utf-8")
-        self.assertIn("| slower | row\\_fold/legacy", text)
-        self.assertNotIn("row\\_fold/new", text)
+        self.assertIn("| slower | `row_fold/legacy", text)
+        self.assertNotIn("row_fold/new", text)
         # The table has verdicts, too, and says which; they are no annotations.
         self.assertIn(f"strictbench table results/{self.folder.name} --baseline baselines/h200/first.json "
                       "--format markdown", self.calls("strictbench"))

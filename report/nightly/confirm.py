@@ -2,7 +2,7 @@
 """What stands of a night's verdicts after the rows in doubt were measured again.
 
 usage: confirm.py questions RESULT --baseline FILE...
-       confirm.py settle RESULT [--note TEXT]...
+       confirm.py settle RESULT [--baseline FILE...] [--note TEXT]...
 
 A row is in doubt where compare.json calls it `slower` or `inconclusive`. `questions` prints, one a line, each commit
 that baselines of such rows were measured at, a tab, and the filter that selects those rows. `strictbench ab` answers
@@ -26,6 +26,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent / folder) for folder in ("page", "pictures")]
 
+from github_markdown import markdown_code, markdown_text  # noqa: E402
 from read import REGRESSED, UNDECIDED, VERDICTS, read_comparison  # noqa: E402  (found through the line above)
 from result_folder import UnusableInput, load, load_benchmarks  # noqa: E402
 from sides import canonical  # noqa: E402
@@ -126,21 +127,30 @@ def settled(row: Row, answers: dict[str, Answer]) -> Row:
         why = f"measured again with {commit}, it is called {said}" if said else "not measured again"
         return {**row, "reason": "; ".join(filter(None, [row.get("reason"), why]))}
     verdict = "inconclusive" if said == "incomparable" else said
-    reason = f"{before}; measured by turns with {commit}: {verdict}{change_of(answer)} at a threshold of {threshold:.2%}"
+    reason = (f"{before}; measured by turns with {commit}: {verdict}{change_of(answer)} at a threshold of "
+              f"{100 * threshold:.2f} %")
     return {**answer, "name": row["name"], "verdict": verdict, "threshold": threshold, "measured_again": commit,
             "reason": "; ".join(filter(None, [reason, answer.get("reason")]))}
 
 
-def stands(result: Path, notes: list[str]) -> tuple[dict[str, Any], str]:
-    """The comparison after confirmation, and what was confirmed in a few words."""
+def stands(result: Path, baselines: list[Path], notes: list[str]) -> tuple[dict[str, Any], str]:
+    """The comparison after confirmation, and what was confirmed in a few words.
+
+    A filter may find rows that it does not ask about: with `baselines`, a row's answer is the one of its own commit.
+    """
     first = read_rows(result / "compare.json")
     answers: dict[str, Answer] = {}
+    commits = commits_of(baselines)
     notes = [*first.get("notes", []), *notes]
     for file in sorted(result.glob("ab-*.json")):
         answer, commit = read_rows(file), file.stem.removeprefix("ab-")
-        notes.append(f"rows in doubt were measured again by turns with {commit}, threshold {answer['threshold']:.2%}")
+        notes.append(f"rows in doubt were measured again by turns with {commit}, threshold "
+                     f"{100 * answer['threshold']:.2f} %")
         notes += [f"{commit}: {note}" for note in answer.get("notes", [])]
-        answers |= {canonical(row["name"]): Answer(commit, answer["threshold"], row) for row in answer["rows"]}
+        for row in answer["rows"]:
+            name = canonical(row["name"])
+            if commits.get(name, commit).startswith(commit):
+                answers[name] = Answer(commit, answer["threshold"], row)
     rows = [settled(row, answers) for row in first["rows"]]
     counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in VERDICTS}
     red, open_ = (any(counts[verdict] for verdict in verdicts) for verdicts in (REGRESSED, UNDECIDED))
@@ -207,14 +217,11 @@ def tell_github(comparison: dict[str, Any], summary: str) -> None:
             print(f"::error title={escaped(plain(row['verdict'] + ': ' + row['name'], 300))}::"
                   f"{message_of(row).replace('%', '%25')}")
     if page := os.environ.get("GITHUB_STEP_SUMMARY"):
-        def cell(text: str) -> str:
-            return re.sub(r"([\\`*_<>\[\]|~])", r"\\\1", text)
-
         bad = [row for row in comparison["rows"] if row["verdict"] in (*REGRESSED, *UNDECIDED)]
-        lines = [f"**{cell(summary)}**", ""]
+        lines = [f"**{markdown_text(summary)}**", ""]
         if bad:
             lines += ["| verdict | row | why |", "|---|---|---|"]
-            lines += [f"| {row['verdict']} | {cell(plain(row['name'], 300))} | {cell(message_of(row))} |"
+            lines += [f"| {row['verdict']} | {markdown_code(plain(row['name'], 300))} | {markdown_text(message_of(row))} |"
                       for row in bad[:200]]
             lines += [""] if len(bad) <= 200 else ["", f"{len(bad) - 200} more rows.", ""]
         try:
@@ -224,8 +231,8 @@ def tell_github(comparison: dict[str, Any], summary: str) -> None:
             print(f"confirm.py: the step's summary, {page}, cannot be written: {error.strerror}", file=sys.stderr)
 
 
-def settle(result: Path, notes: list[str]) -> int:
-    comparison, words = stands(result, notes)
+def settle(result: Path, baselines: list[Path], notes: list[str]) -> int:
+    comparison, words = stands(result, baselines, notes)
     summary = plain(summary_of(comparison, words, result), 2000)
     write_whole(result / "confirmed.json", json.dumps(comparison, indent=1) + "\n")
     write_whole(result / "junit.xml", junit(comparison))
@@ -241,6 +248,7 @@ def main(arguments: Optional[list[str]] = None) -> int:
     asks = commands.add_parser("questions", help="what to ask `strictbench ab`")
     asks.add_argument("--baseline", type=Path, nargs="+", required=True, metavar="FILE", help="committed baselines")
     settles = commands.add_parser("settle", help="put its answers over the first verdicts")
+    settles.add_argument("--baseline", type=Path, nargs="+", default=[], metavar="FILE", help="those of the questions")
     settles.add_argument("--note", action="append", default=[], metavar="TEXT", help="a note on the comparison")
     for command in (asks, settles):
         command.add_argument("result", type=Path, metavar="RESULT", help="a result folder with its compare.json")
@@ -248,7 +256,7 @@ def main(arguments: Optional[list[str]] = None) -> int:
     try:
         if options.command == "questions":
             return questions(options.result, options.baseline)
-        return settle(options.result, options.note)
+        return settle(options.result, options.baseline, options.note)
     except UnusableInput as error:
         print(f"confirm.py: {plain(str(error), 1000)}", file=sys.stderr)
     except OSError as error:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import confirm
+from github_markdown import markdown_code, markdown_text
 
 NAME = "row_fold/{}/rows:1/cols:128/dtype:fp32/timer:graph"
 A, B = "a" * 40, "b" * 40
@@ -129,9 +130,22 @@ class Confirm(unittest.TestCase):
         one, two, three = confirmed["rows"]
         self.assertEqual((code, confirmed["threshold"]), (1, 0.05))
         self.assertEqual((one["threshold"], one["measured_again"], one["ratio"]), (0.01, "aaaaaaaaaa", 1.02))
-        self.assertIn("measured by turns with aaaaaaaaaa: slower (+2.00 %) at a threshold of 1.00%", one["reason"])
+        self.assertIn("measured by turns with aaaaaaaaaa: slower (+2.00 %) at a threshold of 1.00 %", one["reason"])
         for other in (two, three):
             self.assertFalse({"threshold", "measured_again"} & set(other))
+
+    def test_an_answer_is_that_of_the_rows_own_commit(self) -> None:
+        one, two = NAME.format("one"), NAME.format("two")
+        self.write("compare.json", [row(one, "slower", 1.5), row(two, "slower", 1.4)])
+        baseline = self.baseline("b.json", {one: 1, two: 2}, s1=("2026", A), s2=("2026", B))
+        # The filter of each commit found the row of the other, too.
+        self.write("ab-aaaaaaaaaa.json", [row(one, "same", 1.0), row(two, "slower", 1.9)])
+        self.write("ab-bbbbbbbbbb.json", [row(one, "slower", 1.9), row(two, "same", 1.0)])
+        code, _, err = self.run_program("settle", str(self.result), "--baseline", baseline)
+        self.assertEqual((code, err), (0, ""))
+        confirmed = json.loads((self.result / "confirmed.json").read_text(encoding="utf-8"))
+        self.assertEqual([(row["measured_again"], row["ratio"]) for row in confirmed["rows"]],
+                         [("aaaaaaaaaa", 1.0), ("bbbbbbbbbb", 1.0)])
 
     def test_doubts_without_an_answer_stay(self) -> None:
         self.write("compare.json", [row(NAME.format("one"), "inconclusive"), row(NAME.format("two"), "slower")])
@@ -180,6 +194,42 @@ class Annotations(unittest.TestCase):
             lines = out.getvalue().splitlines()
             self.assertEqual(len(lines), 10)
             self.assertTrue(lines[0].startswith(first), lines[0])
+
+    def test_the_ends_of_a_long_name_are_kept(self) -> None:
+        name = f"row_fold/new/{'x' * 5000}/timer:graph"
+        comparison = {"rows": [{"verdict": "slower", "name": name, "ratio": 2.0, "reason": ""}]}
+        out = io.StringIO()
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "summary.md"
+            with unittest.mock.patch.dict(os.environ, {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(page)}), \
+                    contextlib.redirect_stdout(out):
+                confirm.tell_github(comparison, "a summary")
+            text = page.read_text(encoding="utf-8")
+        for shown in (out.getvalue(), text):
+            self.assertLess(len(shown), 1000)
+            self.assertIn("row_fold/new/", shown)
+            self.assertRegex(shown, "x…x+/timer")
+
+    def test_a_cell_is_as_the_program_writes_it(self) -> None:
+        examples = json.loads((Path(__file__).parent.parent / "testdata/markdown.json").read_text(encoding="utf-8"))
+        self.assertGreater(len(examples), 10)
+        for example in examples:
+            for form, written in (("cell", markdown_text), ("code", markdown_code)):
+                if form in example:
+                    self.assertEqual(written(example["text"]), example[form], example["text"])
+        hostile = "".join(map(chr, range(32, 127)))
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "summary.md"
+            with unittest.mock.patch.dict(os.environ, {"GITHUB_ACTIONS": "", "GITHUB_STEP_SUMMARY": str(page)}):
+                confirm.tell_github({"rows": [{"verdict": "slower", "name": hostile, "ratio": 2.0, "reason": hostile}]},
+                                    hostile)
+            heading, *_, row, _ = page.read_text(encoding="utf-8").splitlines()
+        told = heading.removeprefix("**").removesuffix("**")
+        cells = re.sub("</?code>", "", row).split(" | ")
+        self.assertEqual(len(cells), 3, row)
+        for shown in (told, *cells[1:]):
+            shown = re.sub(r"&#[0-9]+;|(?<=[0-9A-Za-z])_(?=[0-9A-Za-z])| \|$", "", shown)
+            self.assertNotRegex(shown, r"[@$&<>`*_\[\]|~#\\{}!\"^]")
 
 
 if __name__ == "__main__":
