@@ -69,23 +69,25 @@ class KernelRecord {
       const auto gpu = context->find("gpu_name");
       if (gpu != context->end() && gpu->is_string()) side.devices.push_back(gpu->get<std::string>());
     }
-    std::vector<std::string> failed;
+    const std::size_t failed_before = side.failed.size();
     std::size_t at = 0;
     for (const json& entry : all["cases"]) {
-      read_case(entry, "\"cases\"[" + std::to_string(at++) + "]", patterns, side, failed);
+      read_case(entry, "\"cases\"[" + std::to_string(at++) + "]", patterns, side);
     }
-    if (!failed.empty()) {
+    if (side.failed.size() > failed_before) {
+      std::vector<std::string> failed;
+      for (std::size_t i = failed_before; i < side.failed.size(); ++i) failed.push_back(side.failed[i].name);
       side.notes.push_back(path_ + ": no kernels, but an error, of " + counted(failed));
     }
   }
 
  private:
   void read_case(const json& entry, const std::string& where, const std::vector<NamePattern>& patterns,
-                 KernelSide& side, std::vector<std::string>& failed) const {
+                 KernelSide& side) const {
     const std::string name = string_of(entry, where, "name");
     if (!std::ranges::all_of(patterns, [&](const NamePattern& one) { return one.found_in(name); })) return;
-    if (entry.contains("error")) {
-      failed.push_back(name);
+    if (const auto error = entry.find("error"); error != entry.end()) {
+      side.failed.push_back({path_, name, error->is_string() ? error->get<std::string>() : error->dump()});
       return;
     }
     const double calls = number_of(entry, where, "calls", most_launches);
@@ -206,6 +208,10 @@ KernelSide read_kernel_side(const std::string& path, const std::vector<NamePatte
       refuse(file, "is a whole profile and knows no cases: leave out --case, --before-case and --after-case");
     }
     side.cases.push_back({"", parse_kernel_csv(text, file, side.notes)});
+  }
+  if (side.cases.empty() && !side.failed.empty()) {
+    const UnrecordedCase& first = side.failed.front();
+    refuse(path, "holds no case with kernels; " + printable(first.name) + ": " + printable(first.error));
   }
   if (side.cases.empty()) {
     refuse(path, patterns.empty() ? "holds no case with kernels" : "has no case with kernels of that name");

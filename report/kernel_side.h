@@ -21,12 +21,20 @@ struct RecordedCase {
   std::vector<KernelUse> kernels;
 };
 
+/// A case whose kernels were not recorded.
+struct UnrecordedCase {
+  std::string file;
+  std::string name;
+  std::string error;
+};
+
 struct KernelSide {
   std::string title;      // what was read, and which cases of it
   bool recorded = false;  // by cases; else one profile, counted as a whole
   std::vector<RecordedCase> cases;
   std::vector<std::string> devices;  // that the files name
   std::vector<std::string> notes;
+  std::vector<UnrecordedCase> failed = {};  // of those chosen
 };
 
 /// Reads a folder that holds `<operator>.kernels.json` files, one such file, or Nsight Systems' kernel

@@ -157,6 +157,15 @@ TEST(KernelRecord, FailedAndRepeatedCasesAreNoted) {
   ASSERT_EQ(side.cases.size(), 1U);
   ASSERT_EQ(side.notes.size(), 2U);
   EXPECT_TRUE(holds(side.notes[0], "of 1 case (op/bad/timer:graph)"));
+  ASSERT_EQ(side.failed.size(), 1U);
+  EXPECT_EQ(side.failed[0].name, "op/bad/timer:graph");
+  EXPECT_EQ(side.failed[0].error, "check failed: 1 of 9");
+  std::vector<NamePattern> others;
+  others.emplace_back("--case", "/new/");
+  EXPECT_TRUE(read_kernel_side(file, others).failed.empty());
+  const std::string bad = folder.write("b.json", record({failed}));
+  EXPECT_TRUE(holds(usage_error_of([&] { read_kernel_side(bad, {}); }),
+                    "no case with kernels; op/bad/timer:graph: check failed: 1 of 9"));
   EXPECT_TRUE(holds(side.notes[1], "1 case stands twice"));
 }
 

@@ -1,11 +1,14 @@
 /// strictbench kernels: GPU time per kernel, before and after.
+#include <cstdio>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "report/commands.h"
 #include "report/kernel_table.h"
 #include "report/output_file.h"
+#include "report/text.h"
 
 namespace strictbench {
 namespace {
@@ -47,6 +50,19 @@ void write(std::ostream& out, const KernelTable& table, const std::string& forma
   }
 }
 
+/// Names the cases that failed where their kernels were to be recorded; the exit code.
+int say_what_failed(const KernelSide& before, const KernelSide& after) {
+  std::set<std::pair<std::string, std::string>> said;  // both sides may be one result
+  for (const KernelSide* side : {&before, &after}) {
+    for (const UnrecordedCase& one : side->failed) {
+      if (!said.emplace(one.file, one.name).second) continue;
+      std::fprintf(stderr, "strictbench: %s: no kernels of %s: %s\n", printable(one.file).c_str(),
+                   printable(one.name).c_str(), printable(one.error).c_str());
+    }
+  }
+  return said.empty() ? 0 : 1;
+}
+
 int run(const Arguments& arguments) {
   const NamePattern controls("--control", arguments.controls);
   KernelSide before = read(arguments.before, arguments, "--before-case", arguments.before_cases);
@@ -62,7 +78,7 @@ int run(const Arguments& arguments) {
     write_file(arguments.output, write_to);
     write_stdout([&](std::ostream& out) { out << headline(table) << "\n"; });
   }
-  return 0;
+  return say_what_failed(before, after);
 }
 
 }  // namespace
@@ -73,7 +89,8 @@ void add_kernels_command(CLI::App& app, Action& action) {
       "PATH is a result folder of strictbench run --kernels, one <operator>.kernels.json of it, or what\n"
       "`nsys stats --report cuda_gpu_kern_sum --format csv` writes. Kernels are told apart by their short\n"
       "names. Both variants of one result:\n"
-      "  strictbench kernels --before RESULT --before-case /legacy/ --after RESULT --after-case /new/");
+      "  strictbench kernels --before RESULT --before-case /legacy/ --after RESULT --after-case /new/\n"
+      "Exit code 1 where a case failed its check, or otherwise, while its kernels were recorded.");
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("--before", arguments->before, "Kernels before the change")
       ->required()

@@ -59,6 +59,17 @@ class Kernels(command_test.Commands):
         self.assertEqual(self.json_of(*sides, "--case", "n:1/")["total"]["before"]["total_ns"], 150)
         self.assertIn("no case", self.refused("kernels", "--before", result, "--after", result, "--case", "n:3/"))
 
+    def test_a_case_that_failed_is_named_and_ends_with_1(self) -> None:
+        bad = {"name": "op/bad\x1b/n:1/timer:graph", "calls": 0, "kernels": [], "error": "check failed: 1 of 9\nx"}
+        result = self.record("a", "op", case("op/new/n:1/timer:graph", 1, kernel("f", 1, 100)), bad)
+        for more in ((), ("--output", "out.txt")):
+            code, out, err = self.run_program("kernels", "--before", result, "--after", result, *more)
+            self.assertEqual((code, err), (1, "strictbench: a/op.kernels.json: no kernels of op/bad\\x1b/n:1/timer:graph: "
+                                              "check failed: 1 of 9\\x0ax\n"))
+            self.assertIn("GPU time before 100 ns, after 100 ns", out)
+        code, _, err = self.run_program("kernels", "--before", result, "--after", result, "--case", "/new/")
+        self.assertEqual((code, err), (0, ""))
+
     def test_real_profiles(self) -> None:
         for name in ("nsys_kernels_h100.csv", "nsys_kernels_older_header.csv"):
             table = self.json_of("--before", str(REAL / name), "--after", str(REAL / name))

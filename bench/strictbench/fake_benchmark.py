@@ -64,7 +64,15 @@ if "--kernels" in flags:
     if behaviour == "hang":
         open(flags["--kernels"] + ".part", "w").close()
         time.sleep(60)
-    if behaviour != "nothing":
+    if behaviour == "garbage":
+        with open(flags["--kernels"], "w") as stream:
+            stream.write("[")
+    elif behaviour.startswith("check failed:"):  # of the first case; the process itself may say nothing of it
+        with open(flags["--kernels"], "w") as stream:
+            json.dump({{"operator": operator, "cases": [dict(
+                {{"name": case["name"], "calls": 0, "kernels": []}}, error=behaviour)
+                for case in cases if case["selected"]]}}, stream)
+    elif behaviour != "nothing":
         with open(flags["--kernels"], "w") as stream:
             json.dump({{"operator": operator, "context": {{"gpu_name": CONFIG["gpu_name"]}},
                        "cases": [{{"name": case["name"], "calls": 10,

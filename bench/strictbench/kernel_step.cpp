@@ -1,6 +1,7 @@
 #include "bench/strictbench/kernel_step.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 #include <system_error>
 
@@ -10,6 +11,7 @@
 #include "bench/strictbench/progress.h"
 #include "report/error.h"
 #include "report/row_name.h"
+#include "report/text.h"
 
 namespace fs = std::filesystem;
 
@@ -46,11 +48,52 @@ Ending run_recorder(const RunRecord& record, const ProcessRecord& process, const
   return run_child(command, signals);
 }
 
+/// Cases of a record that have an error in place of kernels, whatever the process's exit code says of them.
+std::vector<Problem> failed_cases(const fs::path& file) {
+  std::vector<Problem> failed;
+  const nlohmann::json document = parse_results(read_file(file));
+  for (const nlohmann::json& entry : document.value("cases", nlohmann::json::array())) {
+    const auto error = entry.find("error");
+    if (error == entry.end()) continue;
+    const std::string why = error->is_string() ? error->get<std::string>() : error->dump();
+    failed.push_back({entry.value("name", ""),
+                      why.starts_with("check failed:") ? CaseState::wrong : CaseState::failed, why});
+  }
+  return failed;
+}
+
+void judge_record(ProcessRecord& process, const fs::path& file) {
+  if (!fs::exists(file)) {
+    if (process.status != ProcessStatus::ok) return;
+    process.status = ProcessStatus::failed;
+    process.reason = "left no record of kernels";
+    return;
+  }
+  try {
+    process.problems = failed_cases(file);
+  } catch (const nlohmann::json::exception& error) {
+    process.status = ProcessStatus::failed;
+    process.reason = std::string("left a record of kernels that cannot be read: ") + error.what();
+    return;
+  }
+  if (process.problems.empty()) return;
+  process.status = ProcessStatus::failed;
+  const Problem& first = process.problems.front();
+  process.reason = first.name + ": " + first.reason;
+  if (process.problems.size() > 1)
+    process.reason += " (and " + std::to_string(process.problems.size() - 1) + " more)";
+  for (const Problem& problem : process.problems) {
+    std::fprintf(stderr, "strictbench: no kernels of %s: %s\n", printable(problem.name).c_str(),
+                 printable(problem.reason).c_str());
+  }
+}
+
 /// Throws where nothing could be tried or written down.
 int record_one(RunRecord& record, ProcessRecord& process, const fs::path& folder, StopSignals& signals) {
   const fs::path kept = folder / process.file;
   fs::remove(kept);  // of an earlier attempt
   process.status = ProcessStatus::running;
+  process.problems.clear();
   save(record, folder);
   const Ending ending = run_recorder(record, process, folder, signals);
   std::error_code ignored;
@@ -59,10 +102,7 @@ int record_one(RunRecord& record, ProcessRecord& process, const fs::path& folder
     process.status = ProcessStatus::pending;
   } else {
     judge_ending(process, ending, CaseProgress{}, record.options.timeout_seconds);
-    if (process.status == ProcessStatus::ok && !fs::exists(kept)) {
-      process.status = ProcessStatus::failed;
-      process.reason = "left no record of kernels";
-    }
+    judge_record(process, kept);
   }
   save(record, folder);
   return ending.stopped_by;

@@ -79,6 +79,29 @@ class RunKernelsTest(runner_testing.RunnerTestCase):
                 self.assertEqual([process["status"] for process in self.record()["processes"]], ["ok", "ok"])
                 self.assertEqual(self.strictbench("table", self.out).returncode, 0)
 
+    def test_a_case_that_failed_its_check_is_named_and_fails_the_run(self):
+        with open(self.path("broken"), "w", encoding="utf-8"):
+            pass
+        self.install("row_fold", kernels="check failed: 3 of 9\x1b[31m", while_exists=self.path("broken"), **GPU)
+        result = self.run_bench("--processes", "1", "--kernels", "--filter", "timer:cpu")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr, "".join(
+            f"strictbench: no kernels of row_fold/{variant}/rows:64/cols:128/dtype:fp32/timer:cpu: "
+            "check failed: 3 of 9\\x1b[31m\n" for variant in ("legacy", "new")))
+        entry = self.kernels("row_fold")
+        self.assertEqual((entry["status"], entry["exit_code"]), ("failed", 0))
+        self.assertEqual([problem["state"] for problem in entry["problems"]], ["wrong", "wrong"])
+        self.assertEqual(self.strictbench("table", self.out).returncode, 0)  # its times are none the worse
+        os.remove(self.path("broken"))
+        self.assertEqual(self.strictbench("run", "--resume", self.out).returncode, 0)
+        self.assertEqual(self.kernels("row_fold").get("problems", []), [])
+
+    def test_a_record_that_cannot_be_read_is_a_failure(self):
+        self.install("row_fold", kernels="garbage", **GPU)
+        result = self.run_bench("--processes", "1", "--kernels")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("cannot be read", self.kernels("row_fold")["reason"])
+
     def test_the_time_limit_and_resume(self):
         with open(self.path("hang"), "w", encoding="utf-8"):
             pass
