@@ -1,12 +1,23 @@
 #include "report/baselines_folder.h"
 
 #include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 namespace strictbench {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// The source tree that the executables of a folder were built from, as build.json beside them says.
+fs::path source_of_build(const fs::path& executables) {
+  std::ifstream file(executables / "build.json");
+  const nlohmann::json build = nlohmann::json::parse(file, nullptr, false);
+  if (!build.is_object()) return {};
+  const auto source = build.find("source");
+  return source != build.end() && source->is_string() ? fs::path(source->get<std::string>()) : fs::path();
+}
 
 }  // namespace
 
@@ -24,7 +35,11 @@ std::vector<fs::path> published_files() {
   std::error_code error;
   std::vector<fs::path> starts;
   const fs::path executable = fs::read_symlink("/proc/self/exe", error);
-  if (!error) starts.push_back(executable.parent_path());
+  if (!error) {
+    starts.push_back(executable.parent_path());
+    // A build may stand outside of its tree.
+    starts.push_back(source_of_build(executable.parent_path()));
+  }
   const fs::path here = fs::current_path(error);
   if (!error) starts.push_back(here);
   std::vector<fs::path> files;

@@ -9,8 +9,8 @@ namespace strictbench {
 /// The nearest folder named `baselines` in `start` or a folder above it.
 std::optional<std::filesystem::path> baselines_above(const std::filesystem::path& start);
 
-/// Files of published figures, `baselines/<device>/published.json`, seen from the executable's folder and
-/// from the current one; each file once.
+/// Files of published figures, `baselines/<device>/published.json`, seen from the executable's folder, from
+/// the source tree that it was built from, and from the current folder; each file once.
 std::vector<std::filesystem::path> published_files();
 
 }  // namespace strictbench

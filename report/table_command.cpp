@@ -58,7 +58,13 @@ void deliver(const SpeedupTable& table, const Arguments& arguments) {
 int run(const Arguments& arguments) {
   const Side result = read_side({arguments.result}, "real_time");
   if (result.benchmarks.empty()) throw UsageError(printable(arguments.result) + ": holds no rows");
-  SpeedupTable table = make_table(result, read_published(arguments.published));
+  const std::vector<Side> published = read_published(arguments.published);
+  SpeedupTable table = make_table(result, published);
+  if (published.empty()) {
+    table.notes.push_back(
+        "no published figures beside these: there is no baselines/*/published.json above the program or the "
+        "working folder, nor in the source tree of the build; name them with --published");
+  }
   const bool judged = !arguments.baseline.empty();
   if (judged || in_github_action()) {
     // Beside itself a result has no slower row, but what is wrong or failed in it still is.
@@ -96,7 +102,8 @@ void add_table_command(CLI::App& app, Action& action) {
   command->add_option("--output", arguments->output, "Write to this file instead of standard output");
   command
       ->add_option("--published", arguments->published,
-                   "Figures published by others (default: baselines/*/published.json)")
+                   "Figures published by others (default: baselines/*/published.json of the source tree or "
+                   "the install)")
       ->type_name("PATH");
   command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
 }

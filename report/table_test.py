@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import sys
 import unittest
 from pathlib import Path
@@ -74,6 +76,33 @@ class Table(command_test.Commands):
         _, out, _ = self.run_program("table", result, "--published", "other.json")
         self.assertIn("NVIDIA A100", out)
         self.assertNotIn("NVIDIA H100 80GB", out)
+
+    def test_published_figures_are_found_outside_the_source_tree_or_missed_aloud(self) -> None:
+        result = self.result("a")
+        alone, tree = self.folder / "alone", self.folder / "tree"
+        alone.mkdir()
+        program = shutil.copy(command_test.PROGRAM, alone)
+
+        def notes() -> list[str]:
+            done = subprocess.run([program, "table", result, "--format", "json"], cwd=self.folder, text=True,
+                                  capture_output=True, timeout=60)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.published = json.loads(done.stdout)["published"]
+            return json.loads(done.stdout)["notes"]
+
+        self.assertTrue(any("no published figures" in note and "--published" in note for note in notes()))
+        self.assertEqual(self.published, [])
+        for unusable in ("{", "[]", '{"source": 3}', '{"source": "/nowhere"}'):
+            (alone / "build.json").write_text(unusable, encoding="utf-8")
+            self.assertTrue(any("no published figures" in note for note in notes()), unusable)
+        self.write("tree/baselines/h100/published.json", [row(NEW, 500, provenance="published")], gpu_name="NVIDIA H100")
+        (alone / "build.json").write_text(json.dumps({"source": str(tree)}), encoding="utf-8")
+        self.assertFalse(any("no published figures" in note for note in notes()))
+        self.assertEqual([figure["name"] for figure in self.published], [NEW])
+        # As installed: beside the folder of the program.
+        (alone / "build.json").unlink()
+        shutil.move(tree / "baselines", self.folder / "baselines")
+        self.assertFalse(any("no published figures" in note for note in notes()))
 
     def test_unusable(self) -> None:
         self.assertIn("does not exist", self.refused("table", "absent"))
