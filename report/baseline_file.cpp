@@ -104,7 +104,7 @@ std::string claim_of(const Evidence& evidence) {
   return evidence.control ? claim + ", \"control\": 1" : claim;
 }
 
-void write_context(std::ostream& out, const Side& side) {
+void write_context(std::ostream& out, const Side& side, bool everything) {
   const char* separator = "\n  ";
   const auto write = [&](const std::string& key, const std::string& value) {
     if (value.empty()) return;
@@ -132,6 +132,8 @@ void write_context(std::ostream& out, const Side& side) {
       write("session." + std::to_string(session + 1) + "." + key, stated(side.sources[source].context, key));
     }
   }
+  // Google Benchmark lists the caches of a machine, and Bencher reads no file without such a list.
+  if (everything) out << separator << "\"caches\": []";
   out << "\n },\n";
 }
 
@@ -179,7 +181,7 @@ class Rows {
 };
 
 void write(std::ostream& out, const Side& real, const Side& cpu, bool everything) {
-  write_context(out, real);
+  write_context(out, real, everything);
   out << " \"benchmarks\": [";
   Rows rows(out);
   ProcessNumbers numbers;

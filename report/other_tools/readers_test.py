@@ -64,9 +64,9 @@ class Fields(Readers):
             self.assertTrue(all("threads" in row for row in self.read(file)["benchmarks"]), file)
 
     def test_bencher(self) -> None:
-        """It needs name, real_time and time_unit of each row, and context.caches, a list, which files of processes have.
-        Baselines and summary.json have none: they hold what sessions share, and Bencher takes them for no input."""
-        for file in self.processes:
+        """It needs name, real_time and time_unit of each row, and context.caches, a list. Baselines have none, so that
+        Bencher takes them for no input."""
+        for file in [*self.processes, self.summary]:
             document = self.read(file)
             self.assertIsInstance(document["context"]["caches"], list)
             self.assertTrue(all(isinstance(cache, dict) for cache in document["context"]["caches"]))
