@@ -48,7 +48,8 @@ for argument in "$@"; do
       -h | --help) usage && exit 0 ;;
       --out | --resume) takes_folder=yes ;;
       --filter | --processes | --budget | --timeout | --device | --executables) ;;
-      --filter=* | --processes=* | --budget=* | --timeout=* | --device=* | --executables=* | --allow-debug | --kernels) ;;
+      --filter=* | --processes=* | --budget=* | --timeout=* | --device=* | --executables=*) ;;
+      --allow-debug | --kernels) ;;
       --out=/* | --resume=/*) result=${argument#*=} ;;
       --out=* | --resume=*) result=$PWD/${argument#*=} argument=${argument%%=*}=$PWD/${argument#*=} ;;
       -*) [[ ${previous-} == --filter ]] || {

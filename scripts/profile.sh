@@ -79,9 +79,9 @@ printf -v filter '(%s)|' "${cases[@]}"
 filter=${filter%|}
 
 # Kernels lie in the range "profile" of the domain "strictbench" and nothing else does; ncu wants domain@range,
-# and a trailing slash for push/pop ranges, `nsys stats` wants range@domain, and all such ranges where it is given no
-# index. It adds the filter to the name of its file. nsys captures between cudaProfilerStart and Stop, of which a process
-# has one pair; graphs are traced node by node, or their kernels would be one.
+# and a trailing slash for push/pop ranges. `nsys stats` wants range@domain, without an index for all such ranges, and
+# adds the filter to the name of its file. nsys captures between cudaProfilerStart and Stop, of which a process has one
+# pair; graphs are traced node by node, or their kernels would be one.
 profile() {
   local executable=$1 report=$2
   local run=("$executable" --profile "--device=$device" "--benchmark_filter=$filter")
