@@ -9,6 +9,16 @@ namespace {
 
 // GitHub refuses a comment or summary that is too long.
 constexpr std::size_t most_markdown_rows = 200;
+constexpr std::size_t longest_markdown_name = 300;
+constexpr std::size_t longest_markdown_text = 500;
+
+std::string cell(const std::string& text) {
+  return markdown_text(shortened(printable(text), longest_markdown_text));
+}
+
+std::string name_cell(const std::string& name) {
+  return markdown_code(shortened(printable(name), longest_markdown_name));
+}
 
 std::string figure(double value, int digits) { return std::isnan(value) ? "" : fixed(value, digits); }
 
@@ -18,7 +28,7 @@ void write_markdown(std::ostream& out, const Comparison& comparison) {
   out << "**" << markdown_text(headline(comparison)) << "**\n\n";
   out << "Threshold " << fixed(100 * comparison.threshold, 2) << " %, error of the whole table "
       << fixed(100 * comparison.alpha, 2) << " %, " << markdown_code(comparison.metric) << ".\n";
-  for (const std::string& note : comparison.notes) out << "\n- " << markdown_text(note);
+  for (const std::string& note : comparison.notes) out << "\n- " << cell(note);
   if (!comparison.notes.empty()) out << "\n";
   if (comparison.rows.empty()) return;
   out << "\n| verdict | row | baseline | contender | ratio | interval | why |\n";
@@ -28,11 +38,11 @@ void write_markdown(std::ostream& out, const Comparison& comparison) {
     for (const ComparedRow& row : comparison.rows) {
       if (row.verdict != verdict || shown == most_markdown_rows) continue;
       ++shown;
-      out << "| " << name_of(verdict) << " | " << markdown_code(row.name) << " | "
+      out << "| " << name_of(verdict) << " | " << name_cell(row.name) << " | "
           << markdown_text(readable(row.baseline.median, row)) << " | "
           << markdown_text(readable(row.contender.median, row)) << " | " << figure(row.ratio, 4) << " | ";
       if (!std::isnan(row.ratio)) out << fixed(row.ratio_low, 4) << " to " << fixed(row.ratio_high, 4);
-      out << " | " << markdown_text(row.reason) << " |\n";
+      out << " | " << cell(row.reason) << " |\n";
     }
   }
   if (shown < comparison.rows.size()) out << "\n" << comparison.rows.size() - shown << " more rows.\n";

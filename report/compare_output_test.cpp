@@ -74,6 +74,18 @@ TEST(Output, LongQuietTablesAreCutAndSaySo) {
   EXPECT_TRUE(holds(out.str(), "150 rows the same or skipped")) << out.str();
 }
 
+TEST(Output, MarkdownKeepsBothEndsOfWhatIsTooLong) {
+  const std::string name = "op/new/" + std::string(100000, 'x') + "/timer:graph";
+  const std::string message = "boom " + std::string(100000, '<') + " the end";
+  std::ostringstream out;
+  write_markdown(out, compare_rows({row(name, 1)}, {testing::error_row(name, message)}));
+  EXPECT_LT(out.str().size(), 10000U);
+  EXPECT_TRUE(holds(out.str(), "`op/new/xxx")) << out.str();
+  EXPECT_TRUE(holds(out.str(), "x...x")) << out.str();
+  EXPECT_TRUE(holds(out.str(), "x/timer:graph`")) << out.str();
+  EXPECT_TRUE(holds(out.str(), " the end |")) << out.str();
+}
+
 TEST(Output, MarkdownAndJunitSurviveHostileNames) {
   const std::string name = "a|b</td><script>`x`&\x01";
   const Comparison comparison = compare_rows({row(name, 1)}, {row(name, 3)});

@@ -221,8 +221,8 @@ def tell_github(comparison: dict[str, Any], summary: str) -> None:
         lines = [f"**{markdown_text(summary)}**", ""]
         if bad:
             lines += ["| verdict | row | why |", "|---|---|---|"]
-            lines += [f"| {row['verdict']} | {markdown_code(plain(row['name'], 300))} | {markdown_text(message_of(row))} |"
-                      for row in bad[:200]]
+            lines += [f"| {row['verdict']} | {markdown_code(plain(row['name'], 300))} | "
+                      f"{markdown_text(plain(message_of(row), 500))} |" for row in bad[:200]]
             lines += [""] if len(bad) <= 200 else ["", f"{len(bad) - 200} more rows.", ""]
         try:
             with open(page, "a", encoding="utf-8") as file:
