@@ -17,6 +17,7 @@ Where the commit cannot be built or has no such row, the first verdict stays as 
   --filter RE        only the cases whose names RE is found in
   --processes N      starts of each operator, of the run and in each build of the confirmation
   --budget SECONDS   no further round of processes begins after this time, in either of them
+  --timeout SECONDS  a process of either of them that takes longer is ended
   --device D         where to measure: cpu, cuda or the index of a GPU
   --kernels          also record the kernels of each operator (GPU only)
   --no-confirm       measure no row again: the first verdicts stand
@@ -49,7 +50,7 @@ while (($# > 0)); do
     -h | --help) usage && exit 0 ;;
     --no-confirm) confirm=no ;;
     --kernels) run_options+=(--kernels) ;;
-    --filter* | --processes* | --budget* | --device* | --out* | --keep*)
+    --filter* | --processes* | --budget* | --timeout* | --device* | --out* | --keep*)
       if [[ $1 == *=* ]]; then
         value=${1#*=}
       else
@@ -60,7 +61,7 @@ while (($# > 0)); do
       [[ -n $value ]] || fail "$option is empty"
       case $option in
         --filter) run_options+=(--filter "$value") filtered=yes ;;
-        --processes | --budget | --device)
+        --processes | --budget | --timeout | --device)
           run_options+=("$option" "$value") ab_options+=("$option" "$value")
           [[ $option != --device ]] || list_options=("$option" "$value")
           ;;

@@ -128,7 +128,7 @@ class Nightly(pr_test.PullRequest):
         self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("skipped")), ("2", "0", "0"))
 
     def test_a_slowdown_that_is_confirmed_is_red(self) -> None:
-        done = self.nightly("--processes", "7", "--device=0", COMPARE_CODE=1, AB_CODE=1,
+        done = self.nightly("--processes", "7", "--timeout=60", "--device=0", COMPARE_CODE=1, AB_CODE=1,
                             compare=comparison(new="slower", legacy="same", other="inconclusive"),
                             ab=comparison(new="slower", other="same"))
         self.assertEqual(done.returncode, 1, done.stderr)
@@ -138,7 +138,7 @@ class Nightly(pr_test.PullRequest):
         (call,) = [call for call in self.calls("strictbench") if call.startswith("strictbench ab")]
         short, result = self.commits[0][:10], f"results/{self.folder.name}"
         self.assertEqual(call, f"strictbench ab --base {self.folder_of_base()} --head build/release --filter "
-                         f"^({ROW.format('new')}|{ROW.format('other')})(/|$) --processes 7 --device 0 "
+                         f"^({ROW.format('new')}|{ROW.format('other')})(/|$) --processes 7 --timeout 60 --device 0 "
                          f"--out {result}/ab-{short} --format json --output {result}/ab-{short}.json")
         self.assertIn(str(self.folder_of_base()), self.builds())
         self.assert_no_worktree()
