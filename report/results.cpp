@@ -9,6 +9,7 @@ namespace strictbench {
 
 double ProcessRecord::value() const {
   if (!samples.empty()) return median(samples);
+  if (suspect > 0) return no_number;  // what sums up suspect rows is suspect
   return std::isnan(median_aggregate) ? mean_aggregate : median_aggregate;
 }
 

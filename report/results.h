@@ -37,8 +37,10 @@ struct ProcessRecord {
   std::size_t recorded_samples = 0;     // samples behind numbers that are medians already
   std::size_t suspect = 0;              // rows left out: the machine was throttled or shared
   std::vector<double> suspect_samples;  // their usable numbers
+  bool suspect_aggregate = false;       // an aggregate that sums up at least one such row
 
-  /// The one number that stands for the process: the median of its samples, else its aggregate, else NaN.
+  /// The one number that stands for the process: the median of its samples, else its aggregate, else NaN:
+  /// also where all of its rows are suspect.
   double value() const;
 };
 

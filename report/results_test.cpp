@@ -137,6 +137,22 @@ TEST(Results, SummariesCountOnlyWhereTheyStandAlone) {
   EXPECT_EQ(beside.find("a")->processes[0].value(), 2);
 }
 
+TEST(Results, SummariesOfSuspectRowsAreSuspect) {
+  const Side beside = side_of({file_of({row("a", 1, {{"suspect", 1}}), row("a", 3, {{"suspect", 1}}),
+                                        summary("a", "mean", 2), summary("a", "median", 2)})});
+  EXPECT_FALSE(beside.find("a")->has_number());
+  EXPECT_EQ(beside.find("a")->suspect_rows(), 2U);
+  Json mean = summary("a", "mean", 2);
+  mean["suspect"] = 0.4;  // of its rows
+  const Side alone = side_of({file_of({mean, summary("a", "median", 2), summary("b", "mean", 2)})});
+  EXPECT_FALSE(alone.find("a")->has_number());
+  EXPECT_EQ(alone.find("a")->suspect_rows(), 1U);
+  EXPECT_EQ(alone.suspect, 1U);
+  EXPECT_EQ(alone.find("b")->processes[0].value(), 2);
+  mean["suspect"] = 0;
+  EXPECT_TRUE(side_of({file_of({mean})}).find("a")->has_number());
+}
+
 Json old_row(const std::string& name, double time) {
   return {{"name", name}, {"iterations", 10}, {"real_time", time}, {"cpu_time", time}, {"time_unit", "ns"}};
 }

@@ -119,6 +119,7 @@ void SideReader::take_summary(BenchmarkRow& row) {
   ProcessRecord& process = process_of(evidence, row);
   const double value = scaled(evidence, row);
   (is_median ? process.median_aggregate : process.mean_aggregate) = value;
+  process.suspect_aggregate = process.suspect_aggregate || row.suspect > 0;
 }
 
 void SideReader::take_number(Evidence& evidence, const BenchmarkRow& row) {
@@ -280,7 +281,13 @@ void SideReader::finish() {
     place[i] = entry->second;
   }
   for (Evidence& evidence : side_.benchmarks) {
-    for (ProcessRecord& process : evidence.processes) process.session = place[process.session];
+    for (ProcessRecord& process : evidence.processes) {
+      process.session = place[process.session];
+      // Beside single rows the aggregate says nothing new; alone it says that it is no fair one.
+      if (!process.suspect_aggregate || !process.samples.empty() || process.suspect > 0) continue;
+      ++process.suspect;
+      ++side_.suspect;
+    }
   }
   side_.sessions = std::move(merged);
 }

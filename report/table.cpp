@@ -9,6 +9,7 @@
 
 #include "report/environment.h"
 #include "report/judge.h"
+#include "report/row_evidence.h"
 #include "report/row_name.h"
 #include "report/statistics.h"
 #include "report/text.h"
@@ -43,10 +44,8 @@ std::string trouble_of(const Evidence& evidence) {
     const bool says_so = troubles.skipped_message.rfind("skipped:", 0) == 0;
     return says_so ? troubles.skipped_message : "skipped: " + troubles.skipped_message;
   }
-  if (!evidence.has_number()) {
-    return evidence.suspect_rows() > 0 ? "left out: the machine was throttled or shared" : "no number";
-  }
-  return {};
+  if (too_thin(evidence)) return "left out: the machine was throttled or shared";
+  return evidence.has_number() ? "" : "no number";
 }
 
 Measured measure(const Evidence& evidence) {
@@ -280,6 +279,10 @@ void add_published(const Side& result, const Side& published, const Sorter& sort
 SpeedupTable make_table(const Side& result, const std::vector<Side>& published) {
   SpeedupTable table;
   table.notes = result.notes;
+  if (result.suspect > 0) {
+    table.notes.push_back(std::to_string(result.suspect) + " of " + std::to_string(result.rows_read) +
+                          " rows left out: the machine was throttled or shared while they were measured");
+  }
   add_header(result, table);
   Sorter sorter(table);
   std::size_t other_names = 0;

@@ -72,6 +72,24 @@ TEST(Table, SpeedupsAreOfPairs) {
   EXPECT_EQ(table.bad_rows, 0U);
 }
 
+TEST(Table, SuspectRowsAreLeftOutAndSoIsWhatTheyLeaveTooThin) {
+  std::vector<Json> files = drifting(6);
+  const auto suspect = [&](std::size_t process) -> Json& {
+    return files[process]["benchmarks"][1]["suspect"];
+  };
+  suspect(5) = 1;
+  EXPECT_EQ(cell(make_table(side_of(files), {}), "new").processes, 5U);
+  const std::vector<std::string> notes = make_table(side_of(files), {}).notes;
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_TRUE(holds(notes[0], "1 of 12 rows left out"));
+  for (std::size_t process = 1; process < 5; ++process) suspect(process) = 1;
+  const SpeedupTable table = make_table(side_of(files), {});
+  EXPECT_TRUE(std::isnan(cell(table, "new").time));
+  EXPECT_EQ(cell(table, "new").trouble, "left out: the machine was throttled or shared");
+  EXPECT_EQ(cell(table, "legacy").processes, 6U);
+  EXPECT_TRUE(make_table(side_of(drifting(6)), {}).notes.empty());
+}
+
 TEST(Table, OneProcessHasNoInterval) {
   const SpeedupTable table = make_table(side_of(drifting(1)), {});
   EXPECT_NEAR(cell(table, "new").speedup, 3, 1e-9);

@@ -137,7 +137,8 @@ def trouble(row: dict[str, Any]) -> Optional[tuple[str, str]]:
         return "skipped", str(row.get("skip_message", message))
     if seconds(row) is None:
         return "failed", f"no usable time: {row.get('real_time')} {row.get('time_unit', 'ns')}"
-    if row.get("suspect") == 1:
+    suspect = row.get("suspect")
+    if type(suspect) in (int, float) and suspect > 0:  # of an aggregate: the share of its rows
         return "suspect", "measured while the machine was throttled or shared"
     return None
 
@@ -205,7 +206,10 @@ def single_rows(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for run_name, by_kind in aggregates.items():
         row = by_kind.get("median") or by_kind.get("mean")
         if run_name not in singles and row:
-            yield {**row, "name": run_name}
+            # A median is 0 where few rows are suspect; the mean tells even those.
+            suspect = max((by_kind[kind].get("suspect", 0) for kind in ("median", "mean") if kind in by_kind
+                           and type(by_kind[kind].get("suspect", 0)) in (int, float)), default=0)
+            yield {**row, "name": run_name, "suspect": suspect}
 
 
 def files_of(path: Path) -> list[Path]:

@@ -93,6 +93,19 @@ class Reading(unittest.TestCase):
                 self.assertEqual(variants["new"].status(), status)
                 self.assertIsNone(variants["new"].time())
 
+    def test_aggregates_of_suspect_rows_are_no_times(self) -> None:
+        def aggregate(kind: str, time: float, suspect: float) -> dict:
+            return row(NEW, time, run_name=NEW, run_type="aggregate", aggregate_name=kind, suspect=suspect) | {
+                "name": f"{NEW}_{kind}"}
+
+        for rows, time in (([aggregate("mean", 100, 0), aggregate("median", 90, 0)], 90e-6),
+                           ([aggregate("mean", 100, 0.4), aggregate("median", 90, 0)], None),
+                           ([aggregate("mean", 100, 0.4)], None),
+                           ([row(NEW, 70, suspect=1), aggregate("median", 70, 1)], None),
+                           ([row(NEW, 70, suspect=0), aggregate("mean", 90, 0.5)], 70e-6)):
+            with self.subTest(rows):
+                self.assertEqual(self.read_one(row(LEGACY, 300), *rows)["new"].time(), time)
+
     def test_skipped_or_suspect_processes_leave_the_others_their_times(self) -> None:
         write(self.folder, 0, [row(LEGACY, 300), row(NEW, 100)])
         write(self.folder, 1, [row(LEGACY, 300, suspect=1), skipped(NEW, "needs 3.7 GB")])
