@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "bench/harness/backends.h"
+#include "bench/harness/watch.h"
 #include "bench/selftest/selftest.h"
 
 namespace strictbench {
@@ -170,6 +172,23 @@ TEST_F(Cuda, ComparingTheWholeTableTakesMilliseconds) {
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   RecordProperty("milliseconds", std::to_string(elapsed.count()));
   EXPECT_LT(elapsed.count(), 20.0);
+}
+
+TEST_F(Cuda, ALookAtTheGpuTakesMillisecondsAndTellsItsClock) {
+  std::string uuid;
+  for (const auto& [key, value] : backend_->context())
+    if (key == "gpu_uuid") uuid = value;
+  MachineWatch watch = MachineWatch::before_context();
+  watch.attach(uuid);
+  if (!watch.watching()) GTEST_SKIP() << "NVML is not installed";
+  constexpr int looks = 20;
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < looks; ++i) watch.look();
+  const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+  RecordProperty("milliseconds_a_look", std::to_string(elapsed.count() / looks));
+  EXPECT_LT(elapsed.count() / looks, 20.0);  // a fifth of what lies between two looks at the least
+  ASSERT_NE(watch.state_after(0), nullptr);
+  EXPECT_GT(watch.state_after(0)->sm_clock_mhz.value_or(0), 0u);
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <system_error>
+#include <utility>
 
 namespace strictbench {
 namespace {
@@ -20,6 +22,26 @@ std::string first_line(const std::filesystem::path& path) {
   std::string line;
   std::getline(file, line);
   return line;
+}
+
+/// The frequency governors of all cores, each once: "performance", or "performance,powersave".
+std::string cpu_governors() {
+  std::set<std::string> governors;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/sys/devices/system/cpu", error))
+    if (std::string governor = first_line(entry.path() / "cpufreq/scaling_governor"); !governor.empty())
+      governors.insert(std::move(governor));
+  std::string text;
+  for (const std::string& governor : governors) text += (text.empty() ? "" : ",") + governor;
+  return text;
+}
+
+/// The percentage of the last ten seconds in which some thread of the machine waited for a core.
+std::string cpu_pressure() {
+  const std::string line = first_line("/proc/pressure/cpu");  // some avg10=0.12 avg60=...
+  const std::size_t start = line.find("avg10=");
+  if (start == std::string::npos) return "";
+  return line.substr(start + 6, line.find(' ', start) - start - 6);
 }
 
 /// The commit is kept out of the executable, in a file beside it: equal sources give equal executables.
@@ -46,6 +68,8 @@ Context environment() {
     if (!value.empty()) context.emplace_back(key, value);
   };
   add("cpu_model", cpu_model());
+  add("cpu_governor", cpu_governors());
+  add("cpu_pressure_percent", cpu_pressure());
   add("boot_id", first_line("/proc/sys/kernel/random/boot_id"));
   const nlohmann::json build = build_record();
   for (const char* key : {"git_commit", "git_dirty", "compiler"})

@@ -9,8 +9,8 @@ namespace strictbench {
 
 using Context = std::vector<std::pair<std::string, std::string>>;
 
-/// cpu_model and boot_id of this machine; build_type of this executable; git_commit, git_dirty and compiler
-/// from build.json beside it. What is unknown is absent.
+/// cpu_model, cpu_governor, cpu_pressure_percent (at the start) and boot_id of this machine; build_type of
+/// this executable; git_commit, git_dirty and compiler from build.json beside it. What is unknown is absent.
 Context environment();
 
 /// "release" or "debug", by whether assertions are compiled in.

@@ -20,6 +20,13 @@ constexpr const char* surplus = "no further sample";
 
 bool failed = false;
 bool lost_output = false;
+SuspectCount suspects;
+
+void note_sample(const std::vector<Finding>& against) {
+  ++suspects.samples;
+  suspects.suspect += against.empty() ? 0 : 1;
+  for (const Finding& finding : against) ++suspects.why[finding.name];
+}
 
 /// The cases of one shape and timer, measured together when the first of them runs.
 class Group {
@@ -27,6 +34,7 @@ class Group {
   Group(std::vector<Case> cases, Measurer& measurer) : cases_(std::move(cases)), measurer_(measurer) {}
 
   const Case& at(std::size_t i) const { return cases_[i]; }
+  const MachineWatch& watch() const { return measurer_.watch(); }
 
   const Measured& result(std::size_t i) {
     if (results_.empty()) results_ = measurer_.measure(cases_);
@@ -86,9 +94,33 @@ class CaseFixture : public benchmark::Fixture {
     if (result.scratch_bytes > 0) state.counters["scratch_bytes"] = static_cast<double>(result.scratch_bytes);
     if (shape_.control) state.counters["control"] = 1;
     state.counters["check"] = 1;
+    describe_surroundings(state, result);
   }
 
  private:
+  /// The machine around the sample that was just taken. A counter that may be 0 is left out where it is:
+  /// Google Benchmark would write the spread of nothing but zeros as NaN, which JSON has not.
+  void describe_surroundings(benchmark::State& state, const Measured& result) {
+    const auto count = [&](const std::string& name, double value) {
+      if (value > 0) state.counters[name] = value;
+    };
+    const Surroundings& around = result.around[next_ - 1];
+    // A core shared with others is no rare thing where there is no GPU, and the spread between processes
+    // shows what it costs: told, and not held against the sample.
+    if (group_->at(index_).timer == Timer::cpu) count("preemptions", static_cast<double>(around.preemptions));
+    const MachineWatch& watch = group_->watch();
+    const GpuState* const gpu = watch.state_after(around.stretch);
+    if (gpu == nullptr) return;
+    count("watched", 1);
+    count("sm_clock_mhz", gpu->sm_clock_mhz.value_or(0));
+    count("temperature_c", gpu->temperature_c.value_or(0));
+    count("power_w", gpu->power_mw.value_or(0) * 1e-3);
+    const std::vector<Finding> against = watch.against(around.stretch);
+    count("suspect", against.empty() ? 0 : 1);
+    for (const Finding& finding : against) count("suspect_" + finding.name, finding.value);
+    note_sample(against);
+  }
+
   /// A skipped row, or where the library has none (before 1.8) an error row that says so.
   template <class State>
   static void skip(State& state, const std::string& reason) {
@@ -162,6 +194,8 @@ void register_cases(const OperatorBench& bench, const std::vector<Case>& cases, 
 }
 
 bool any_case_failed() { return failed; }
+
+const SuspectCount& suspect_count() { return suspects; }
 
 bool everything_written() { return !lost_output; }
 

@@ -2,7 +2,10 @@
 #pragma once
 #include <benchmark/benchmark.h>
 
+#include <cstddef>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "bench/harness/measure.h"
@@ -16,6 +19,14 @@ void register_cases(const OperatorBench& bench, const std::vector<Case>& cases, 
 
 /// Whether any case that ran failed its check or threw.
 bool any_case_failed();
+
+/// How many of the samples that were watched are suspect, and how many for each finding against them.
+struct SuspectCount {
+  std::size_t samples = 0;
+  std::size_t suspect = 0;
+  std::map<std::string, std::size_t> why;
+};
+const SuspectCount& suspect_count();
 
 /// Whether every reporter could write what it had to.
 bool everything_written();

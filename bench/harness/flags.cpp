@@ -20,6 +20,7 @@ constexpr const char* own_help =
     "4)\n"
     "  --delays=A,B,...       measure each case once per delay: a wait of that share of its time after each "
     "call\n"
+    "  --no-watch             do not look at the GPU's clocks, temperature and neighbours between samples\n"
     "  --nvtx                 wrap each case and phase in an NVTX range; for profilers, not for timing\n"
     "  --profile              run each case once in an NVTX range, for a profiler, and measure nothing\n"
     "  --kernels=FILE         record which kernels each case runs, as JSON, and measure nothing\n"
@@ -73,6 +74,8 @@ Flags take_flags(std::vector<std::string>& arguments) {
       flags.nvtx = true;
     } else if (argument == "--profile") {
       flags.profile = true;
+    } else if (argument == "--no-watch") {
+      flags.watch = false;
     } else if (argument == "--help") {
       std::fputs(own_help, stdout);
       rest.push_back(argument);

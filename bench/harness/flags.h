@@ -20,6 +20,7 @@ struct Flags {
   bool describe = false;
   bool nvtx = false;
   bool profile = false;
+  bool watch = true;
   std::string kernels;
   int progress_fd = -1;
   int samples = default_samples;

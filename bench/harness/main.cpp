@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bench/harness/environment.h"
@@ -21,6 +22,7 @@
 #include "bench/harness/nvtx.h"
 #include "bench/harness/progress.h"
 #include "bench/harness/selection.h"
+#include "bench/harness/watch.h"
 
 namespace {
 
@@ -115,10 +117,28 @@ void write_kernels(const std::string& path, const OperatorBench& bench, const Ba
   }
 }
 
+/// Watches the backend's GPU. The CPU has none, but tests may bring a library that plays one.
+void attach(MachineWatch& watch, const Context& backend_context) {
+  for (const auto& [key, value] : backend_context)
+    if (key == "gpu_uuid") return watch.attach(value);
+  if (std::getenv("STRICTBENCH_NVML") != nullptr) watch.attach("");
+}
+
+void say_what_is_suspect(const SuspectCount& count) {
+  if (count.suspect == 0) return;
+  std::string why;
+  for (const auto& [name, samples] : count.why)
+    why += (why.empty() ? "" : ", ") + name + " " + std::to_string(samples);
+  std::fprintf(stderr, "note: %zu of %zu samples are suspect (%s): comparisons leave them out\n",
+               count.suspect, count.samples, why.c_str());
+}
+
 int run(std::vector<std::string> arguments) {
   const Flags flags = take_flags(arguments);
   const bool ranges = flags.nvtx || flags.profile;
   const bool in_build = !ranges || enable_nvtx();
+  const bool timed = !flags.describe && !ranges && flags.kernels.empty();
+  MachineWatch watch = timed && flags.watch ? MachineWatch::before_context() : MachineWatch();
   const auto backend = make_backend(flags.device, /*blocking=*/!ranges);
   // On a CPU a profile needs no ranges: there is no profiler that would look for them.
   if (!in_build && (flags.nvtx || backend->device() == Device::cuda))
@@ -166,8 +186,10 @@ int run(std::vector<std::string> arguments) {
     return inspected(results);
   }
 
-  for (const auto& [key, value] : environment()) benchmark::AddCustomContext(key, value);
-  for (const auto& [key, value] : backend->context()) benchmark::AddCustomContext(key, value);
+  const auto backend_context = backend->context();
+  attach(watch, backend_context);
+  for (const auto& entries : {environment(), backend_context, watch.context()})
+    for (const auto& [key, value] : entries) benchmark::AddCustomContext(key, value);
 
   const Progress progress(flags.progress_fd, selected);
   std::size_t done = 0;
@@ -175,6 +197,7 @@ int run(std::vector<std::string> arguments) {
                     {.samples = flags.samples,
                      .placements = backend->device() == Device::cuda ? flags.placements : 1,
                      .oracle_cache = OracleCache(flags.oracle_cache),
+                     .watch = std::move(watch),
                      .progress = [&](const Case& c, std::string_view phase) {
                        if (phase == "done") ++done;
                        progress(c.name, done, phase);
@@ -184,6 +207,7 @@ int run(std::vector<std::string> arguments) {
   benchmark::RunSpecifiedBenchmarks(display.get(), flags.out ? file.get() : nullptr, ".");
   if (!everything_written())
     throw std::runtime_error("results could not be written in full: is the disk full?");
+  if (flags.progress_fd < 0) say_what_is_suspect(suspect_count());  // else whoever started this one will
   return any_case_failed() ? exit_failed : 0;
 }
 

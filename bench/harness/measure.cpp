@@ -1,5 +1,7 @@
 #include "bench/harness/measure.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -13,10 +15,18 @@
 namespace strictbench {
 namespace {
 
+/// A sample this long does not notice what went on just before it.
+constexpr double settled_by_itself_seconds = 0.010;
+
 std::string gigabytes(std::size_t bytes) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2f GB", static_cast<double>(bytes) * 1e-9);
   return text;
+}
+
+long preemptions_so_far() {
+  rusage usage{};
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
 }  // namespace
@@ -40,20 +50,28 @@ class Measurer::Shape {
       return fail(result, broken);
     check_.before(c.variant);
     const auto once = sampler(0, c, result, 1);
+    watch().look_if_due();
     for (int run = 1; run <= 2; ++run) {
-      const double seconds =
-          checked_sample(placement(0), c, result, *once, "run " + std::to_string(run) + " of 2");
+      keep(result, [&] {
+        return checked_sample(placement(0), c, result, *once, "run " + std::to_string(run) + " of 2");
+      });
       if (!result.error.empty()) return;
-      result.samples.push_back(seconds);
     }
     const double fastest = *std::min_element(result.samples.begin(), result.samples.end());
-    if (fastest > long_call_seconds) return;  // checked and timed in one: done
-    result.samples.clear();
+    if (fastest > long_call_seconds) return watch().look();  // checked and timed in one: done
+    drop_samples(result);
     plan(c, result, fastest);
+  }
+
+  static void drop_samples(Measured& result) {
+    result.samples.clear();
+    result.around.clear();
   }
 
   /// Step 2.
   void sample(std::span<const Case> cases, std::vector<Measured>& results) {
+    if (planned_.empty()) return;
+    watch().look();
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const NvtxRange range(nvtx_name(cases[i].name, "warm-up"));
       for (int discarded = 0; discarded < warm_up_samples(cases[i].timer); ++discarded)
@@ -64,15 +82,17 @@ class Measurer::Shape {
     int rounds = 0;
     for (const auto& [c, planned] : planned_) rounds = std::max(rounds, planned.samples);
     for (int round = 0; round < rounds; ++round) {
+      if (watch().look_if_due()) settle(cases[turn[0]], results[turn[0]]);
       for (const std::size_t i : turn)
         guarded(cases[i], results[i], [&](Planned& planned) {
           // A case of fewer samples spreads them over all rounds, beside those of its neighbours.
           if ((round + 1) * planned.samples / rounds == round * planned.samples / rounds) return;
           const NvtxRange range(nvtx_name(cases[i].name, "measure"));
-          results[i].samples.push_back(planned.sample());
+          keep(results[i], [&] { return planned.sample(); });
         });
       std::reverse(turn.begin(), turn.end());
     }
+    watch().look();
   }
 
   /// Step 3.
@@ -85,6 +105,26 @@ class Measurer::Shape {
   }
 
  private:
+  MachineWatch& watch() { return all_.options_.watch; }
+
+  /// Takes a sample, and with it what went on around it.
+  template <class Take>
+  void keep(Measured& result, const Take& take) {
+    const long before = preemptions_so_far();
+    const double seconds = take();
+    if (!result.error.empty()) return;
+    result.samples.push_back(seconds);
+    result.around.push_back({watch().stretch(), preemptions_so_far() - before});
+  }
+
+  /// A look into the driver leaves the host's caches to it: a short sample next to it would be the slower for
+  /// it, and is taken once for nothing.
+  void settle(const Case& c, Measured& result) {
+    guarded(c, result, [&](Planned& planned) {
+      if (planned.seconds < settled_by_itself_seconds) planned.sample();
+    });
+  }
+
   /// A variant's first launch may load code, grow the stack or set up a library, which waits for the whole
   /// device: never for the first time behind the timer's blocking kernel. Another shape may be another
   /// kernel; but a call over long_call_seconds is not spent on each of them.
@@ -104,6 +144,7 @@ class Measurer::Shape {
   struct Planned {
     std::vector<std::unique_ptr<Sampler>> samplers;
     int samples = 0;
+    double seconds = 0;  ///< of one sample, about
 
     double sample() {
       double sum = 0;
@@ -126,9 +167,9 @@ class Measurer::Shape {
     Planned& planned = planned_[&c];
     if (seconds < short_call_seconds) result.placements = std::max(1, affordable_placements());
     result.calls = calls_per_sample(c.timer, seconds);
+    planned.seconds = seconds * result.calls * result.placements;
     planned.samples = entry_.samples ? std::min(*entry_.samples, all_.options_.samples)
-                                     : samples_per_process(seconds * result.calls * result.placements,
-                                                           all_.options_.samples);
+                                     : samples_per_process(planned.seconds, all_.options_.samples);
     for (int p = 0; p < result.placements; ++p)
       planned.samplers.push_back(sampler(static_cast<std::size_t>(p), c, result, result.calls));
     for (std::size_t p = 1; p < planned.samplers.size() && result.error.empty(); ++p)
@@ -169,7 +210,7 @@ class Measurer::Shape {
 
   static void fail(Measured& result, const std::string& reason) {
     result.error = "check failed: " + reason;
-    result.samples.clear();
+    drop_samples(result);
   }
 
   /// Runs `work` on the case's plan, if it still has one; an exception becomes the case's error.
@@ -181,7 +222,7 @@ class Measurer::Shape {
       work(planned->second);
     } catch (const std::exception& error) {
       result.error = error.what();
-      result.samples.clear();
+      drop_samples(result);
     }
     if (!result.error.empty()) planned_.erase(planned);
   }
@@ -222,7 +263,7 @@ std::vector<Measured> Measurer::measure(std::span<const Case> cases) {
         shape.check(cases[i], results[i]);
       } catch (const std::exception& error) {
         results[i].error = error.what();
-        results[i].samples.clear();
+        Shape::drop_samples(results[i]);
       }
     });
     options_.progress(cases[0], "measure");
