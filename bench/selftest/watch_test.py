@@ -125,6 +125,100 @@ class Executable(WatchTestCase):
         self.assertFalse([row for row in samples(file) if "suspect" in row or "watched" in row])
 
 
+class Run(WatchTestCase):
+    """`strictbench` over executables of which some samples are suspect, all, or none."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin" / "bench_selftest").symlink_to(BENCH)
+
+    def strictbench(self, scenario: str, *arguments: str) -> subprocess.CompletedProcess:
+        return subprocess.run([STRICTBENCH, *arguments], capture_output=True, text=True, timeout=120, cwd=self.folder,
+                              env=environment(scenario), stdin=subprocess.DEVNULL)
+
+    def measure(self, name: str, scenario: str, cases: str = "kind:right") -> tuple:
+        """The finished run, and its result folder."""
+        done = self.strictbench(scenario, "run", "--executables", str(self.folder / "bin"), "--device", "cpu", "--processes",
+                                "2", "--filter", cases, "--out", name, "--allow-debug")
+        return done, self.folder / name
+
+    def compare(self, baseline: pathlib.Path, contender: pathlib.Path) -> tuple[int, dict]:
+        done = self.strictbench("", "compare", "--baseline", str(baseline), "--contender", str(contender), "--format", "json")
+        return done.returncode, json.loads(done.stdout)
+
+    def test_a_run_of_suspect_samples_says_so_once_and_exits_3(self) -> None:
+        done, hot = self.measure("hot", "reasons=0x40 neighbours=1 busy=1")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        (line,) = [line for line in done.stdout.splitlines() if "suspect" in line]
+        self.assertEqual(line, "suspect: 80 of 80 samples (neighbours 80, thermal slowdown 80) were taken while the GPU was "
+                               "throttled or shared, and comparisons leave them out; that is most of them: measure again when "
+                               "the GPU is cool and free")
+        self.assertNotIn("suspect", done.stderr)
+        record = json.loads((hot / "run.json").read_text())
+        for process in record["processes"]:
+            self.assertEqual(process["status"], "ok")
+            self.assertEqual(process["watched"], {"samples": 40, "suspect": 40,
+                                                  "why": {"neighbours": 40, "thermal slowdown": 40}})
+        again = self.strictbench("", "run", "--resume", str(hot))
+        self.assertEqual((again.returncode, again.stderr), (0, ""))  # it is complete
+
+        calm = self.measure("calm", "")[1]
+        code, comparison = self.compare(calm, hot)
+        self.assertEqual(code, 3)
+        self.assertEqual({row["verdict"] for row in comparison["rows"]}, {"incomparable"})
+        self.assertTrue(any("80 of 96 rows left out" in note for note in comparison["notes"]), comparison["notes"])
+
+        table = self.strictbench("", "table", str(hot))
+        self.assertIn("left out: the machine was throttled or shared", table.stdout)
+        accepted = self.strictbench("", "accept", str(hot), "--baselines", str(self.folder / "baselines"))
+        self.assertNotEqual(accepted.returncode, 0)
+        self.assertIn("was measured while the machine was throttled or shared", accepted.stderr)
+        self.assertFalse((self.folder / "baselines").exists())
+
+    def test_a_few_suspect_samples_are_left_out_and_the_others_compared(self) -> None:
+        cases = "legacy/kind:(right|near|slow)"
+        calm = self.measure("calm", "", cases)[1]
+        done, warm = self.measure("warm", "reasons=0x40@2-3", cases)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (line,) = [line for line in done.stdout.splitlines() if "suspect" in line]
+        self.assertRegex(line, r"^suspect: \d+ of 96 samples \(thermal slowdown \d+\) .* leave them out$")
+        suspect = int(line.split()[1])
+        code, comparison = self.compare(calm, warm)
+        verdicts = {row["name"].split("/")[2]: row["verdict"] for row in comparison["rows"]}
+        self.assertEqual(set(verdicts), {"kind:right", "kind:near", "kind:slow"})
+        self.assertIn(verdicts["kind:slow"], {"same", "slower", "faster", "inconclusive"})
+        self.assertTrue(any(f"contender: {suspect} of 120 rows left out" in note for note in comparison["notes"]),
+                        comparison["notes"])
+        table = self.strictbench("", "table", str(warm))
+        self.assertIn(f"{suspect} of 120 rows left out", table.stdout + table.stderr)
+
+    def test_a_calm_run_has_nothing_to_say(self) -> None:
+        done, calm = self.measure("calm", "")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("suspect", done.stdout + done.stderr)
+        for process in json.loads((calm / "run.json").read_text())["processes"]:
+            self.assertEqual(process["watched"], {"samples": 40, "suspect": 0})
+        _, comparison = self.compare(calm, calm)
+        self.assertFalse([note for note in comparison["notes"] if "left out" in note])
+
+    def test_a_run_that_fails_is_a_failed_one_however_hot(self) -> None:
+        done, _ = self.measure("wrong", "reasons=0x40", "kind:near")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("suspect: ", done.stdout)
+
+    def test_two_builds_whose_samples_are_suspect_are_undecided(self) -> None:
+        build = str(self.folder / "bin")
+        done = self.strictbench("reasons=0x80", "ab", "--base", build, "--head", build, "--device", "cpu", "--processes", "2",
+                                "--filter", "legacy/kind:right", "--out", "pair", "--allow-debug", "--format", "json")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        comparison = json.loads(done.stdout)
+        self.assertEqual([row["verdict"] for row in comparison["rows"]], ["incomparable"])
+        for side in ("baseline", "contender"):
+            self.assertTrue(any(note.startswith(f"{side}: suspect: 40 of 40 samples (power brake 40)")
+                                for note in comparison["notes"]), comparison["notes"])
+
+
 if __name__ == "__main__":
     BENCH, FAKE, FAKE_OLD, STRICTBENCH = (os.path.abspath(sys.argv.pop(1)) for _ in range(4))
     unittest.main()

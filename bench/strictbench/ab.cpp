@@ -20,6 +20,7 @@
 #include "report/compare.h"
 #include "report/delivery.h"
 #include "report/error.h"
+#include "report/results.h"
 #include "report/row_name.h"
 
 namespace fs = std::filesystem;
@@ -111,8 +112,13 @@ class Ab {
       std::fprintf(stderr, "stopped; what was finished stays in %s\n", folder_.c_str());
       return Stopped{*stop}.exit_code();
     }
-    Comparison comparison = compare_sides();
+    Comparison comparison = compare_sides(read_side({(folder_ / "base").string()}, "real_time"),
+                                          read_side({(folder_ / "head").string()}, "real_time"));
     for (const std::string& note : base_.notes) comparison.notes.push_back(note);
+    for (const auto& [side, record] : {std::pair{"baseline: ", &base_}, {"contender: ", &head_}}) {
+      const std::string line = suspect_line(suspects_of(*record));
+      if (!line.empty()) comparison.notes.push_back(side + line);
+    }
     deliver(comparison, arguments_.delivery);
     std::fprintf(stderr, "results: %s\n", folder_.c_str());
     return comparison.exit_code();
@@ -154,8 +160,16 @@ class Ab {
     More more;
     const auto next = std::ranges::upper_bound(looks_, rounds);
     if (next == looks_.end()) return more;
-    for (const ComparedRow& row : compare_sides().rows) {
-      if (row.verdict == Verdict::inconclusive) more.open.emplace(without_suffix(row.name));
+    const Side base = read_side({(folder_ / "base").string()}, "real_time");
+    const Side head = read_side({(folder_ / "head").string()}, "real_time");
+    const auto suspect = [](const Evidence* evidence) {
+      return evidence != nullptr && evidence->suspect_rows() > 0;
+    };
+    for (const ComparedRow& row : compare_sides(base, head).rows) {
+      // What is left of a row after its suspect samples may be too little now, and need not stay so.
+      const bool thinned = row.verdict == Verdict::incomparable &&
+                           (suspect(counterpart(base, row.name)) || suspect(counterpart(head, row.name)));
+      if (row.verdict == Verdict::inconclusive || thinned) more.open.emplace(without_suffix(row.name));
     }
     // A row that the base failed on cannot be decided either, by however many processes.
     for (const RunRecord* record : {&base_, &head_}) {
@@ -165,14 +179,12 @@ class Ab {
     return more;
   }
 
-  Comparison compare_sides() const {
+  Comparison compare_sides(const Side& base, const Side& head) const {
     CompareOptions options;
     options.threshold = arguments_.threshold;
     options.alpha = arguments_.alpha;
     options.paired = true;
     options.looks = static_cast<int>(looks_.size());
-    const Side base = read_side({(folder_ / "base").string()}, options.metric);
-    const Side head = read_side({(folder_ / "head").string()}, options.metric);
     return compare(base, head, options);
   }
 

@@ -64,6 +64,7 @@ void keep_results(ProcessRecord& process, const fs::path& temporary, const fs::p
   }
   const std::string lost = process.reason.empty() ? "the process wrote no row of it" : process.reason;
   process.problems = find_problems(document, process.cases, lost);
+  process.suspects = suspects_of(document);
   const auto serious = std::ranges::find_if(
       process.problems, [](const Problem& problem) { return problem.state != CaseState::skipped; });
   if (serious == process.problems.end()) return;
@@ -171,7 +172,7 @@ fs::path Arm::write_cases(const ProcessRecord& process) const {
 void Arm::finish(bool complete) {
   record_.status = complete ? RunStatus::complete : RunStatus::interrupted;
   record_.finished_utc = utc_readable();
-  record_.machine_after = describe_machine(record_.gpu_name);
+  record_.machine_after = describe_machine(record_.gpu_name, record_.machine_before.value("gpu_uuid", ""));
   save(record_, folder_);
 }
 

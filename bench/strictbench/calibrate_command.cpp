@@ -168,6 +168,8 @@ int evaluate(const fs::path& folder, const CalibrateArguments& arguments) {
   calibration::Calibration result = calibration::evaluate(measured, settings);
   result.notes.insert(result.notes.begin(), measured.times.notes.begin(), measured.times.notes.end());
   result.notes.insert(result.notes.begin(), record.notes.begin(), record.notes.end());
+  if (std::string line = suspect_line(suspects_of(record)); !line.empty())
+    result.notes.push_back(std::move(line));
   const calibration::Provenance provenance = provenance_of(record, measured.times);
   const fs::path file = folder / "calibration.json";
   using Json = nlohmann::ordered_json;

@@ -99,6 +99,7 @@ Executable describe(const fs::path& path, const Selection& selection, StopSignal
     result.description.at("device").get_to(result.device);
     result.description.at("build_type").get_to(result.build_type);
     result.gpu_name = result.description.value("gpu_name", "");
+    result.gpu_uuid = result.description.value("gpu_uuid", "");
     for (const auto& json : result.description.at("cases")) result.cases.push_back(read_case(json));
   } catch (const nlohmann::json::exception& error) {
     throw UsageError(path.string() + " --describe did not print a description: " + error.what());

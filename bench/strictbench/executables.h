@@ -22,6 +22,7 @@ struct Executable {
   std::string operator_name;
   std::string device;      ///< as it names it
   std::string gpu_name;    ///< empty on the CPU
+  std::string gpu_uuid;    ///< the same
   std::string build_type;  ///< "release" or "debug"
   std::vector<Case> cases;
   nlohmann::ordered_json description;

@@ -105,6 +105,7 @@ RunRecord fresh_record(const RunOptions& options, const std::vector<Executable>&
                        StopSignals& signals) {
   RunRecord record;
   record.options = options;
+  std::string gpu_uuid;
   for (const Executable& executable : executables) {
     for (const Case& one : executable.cases) {  // a comparison tells them from cases that are gone
       if (!one.selected) record.not_selected.push_back(one.name);
@@ -112,7 +113,10 @@ RunRecord fresh_record(const RunOptions& options, const std::vector<Executable>&
     std::vector<std::string> cases = executable.selected_names();
     if (cases.empty()) continue;
     if (!options.allow_debug) require_release(executable);
-    if (record.gpu_name.empty()) record.gpu_name = executable.gpu_name;
+    if (record.gpu_name.empty()) {
+      record.gpu_name = executable.gpu_name;
+      gpu_uuid = executable.gpu_uuid;
+    }
     std::string device = options.device;
     if (device.empty()) device = executable.gpu_name.empty() ? "cpu" : "cuda";
     record.executables[executable.operator_name] = {sha256_of(executable.path, signals), device,
@@ -122,7 +126,7 @@ RunRecord fresh_record(const RunOptions& options, const std::vector<Executable>&
   record.seed = (std::uint64_t{std::random_device{}()} << 32) | std::random_device{}();
   record.device = device_slug(record.gpu_name);
   record.started_utc = utc_readable();
-  record.machine_before = describe_machine(record.gpu_name);
+  record.machine_before = describe_machine(record.gpu_name, gpu_uuid);
   read_build(record);
   return record;
 }

@@ -7,6 +7,8 @@
 #include <ctime>
 #include <fstream>
 
+#include "bench/harness/nvml.h"
+
 namespace strictbench::runner {
 namespace {
 
@@ -37,7 +39,7 @@ std::string utc(const char* format) {
 
 }  // namespace
 
-nlohmann::ordered_json describe_machine(const std::string& gpu_name) {
+nlohmann::ordered_json describe_machine(const std::string& gpu_name, const std::string& gpu_uuid) {
   nlohmann::ordered_json machine = nlohmann::ordered_json::object();
   const auto add = [&](const char* key, const std::string& value) {
     if (!value.empty()) machine[key] = value;
@@ -47,8 +49,13 @@ nlohmann::ordered_json describe_machine(const std::string& gpu_name) {
   add("cpu_model", cpu_model());
   add("boot_id", first_line("/proc/sys/kernel/random/boot_id"));
   add("gpu", gpu_name);
+  add("gpu_uuid", gpu_uuid);
+  if (!gpu_uuid.empty()) {
+    for (const auto& [key, value] : nvml_context(gpu_uuid)) machine["gpu_state"][key] = value;
+  }
   std::array<double, 3> load{};
   if (getloadavg(load.data(), 3) == 3) machine["load_average"] = load;
+  add("cpu_governor", first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
   return machine;
 }
 

@@ -5,8 +5,9 @@
 
 namespace strictbench::runner {
 
-/// {"host", "cpu_model", "boot_id", "gpu", "load_average"}; what is not known is left out.
-nlohmann::ordered_json describe_machine(const std::string& gpu_name);
+/// {"host", "cpu_model", "boot_id", "gpu", "gpu_uuid", "gpu_state", "load_average", "cpu_governor"}; what is
+/// not known is left out. `gpu_state` is nvml_context's, numbers as text: it is read here and now.
+nlohmann::ordered_json describe_machine(const std::string& gpu_name, const std::string& gpu_uuid = "");
 
 /// What differs between two descriptions so that times do not belong together: "the host (a, now b)"; empty
 /// where nothing does. A restart (`boot_id`) makes another session, which result files state themselves.

@@ -37,6 +37,9 @@ struct Rounds {
 constexpr Rounds rounds_on_gpu{5, 20};
 constexpr Rounds rounds_on_cpu{3, 10};
 
+/// Nothing failed, and yet nothing can be said: most samples are suspect.
+constexpr int exit_undecided = 3;
+
 /// A run that begins, with its first rounds planned.
 RunRecord begin(const RunArguments& arguments, const std::string& executables, StopSignals& signals,
                 std::vector<Planned>& planned) {
@@ -173,7 +176,8 @@ int measure_and_say(RunRecord& record, const fs::path& folder, std::vector<Plann
   std::fputs(summary(record, folder, own_command_line().front()).c_str(), stdout);
   std::fflush(stdout);
   if (*stop != 0) return Stopped{*stop}.exit_code();
-  return all_ok(record) && kernels_ok(record) ? 0 : 1;
+  if (!all_ok(record) || !kernels_ok(record)) return 1;
+  return suspects_of(record).most() ? exit_undecided : 0;
 }
 
 int run(const RunArguments& arguments, const std::string& executables, const std::string& resume) {

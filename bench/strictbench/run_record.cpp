@@ -69,6 +69,10 @@ Json to_json(const ProcessRecord& process) {
     json["problems"].push_back(
         {{"case", problem.name}, {"state", problem.state}, {"reason", problem.reason}});
   }
+  if (const Suspects& watched = process.suspects; watched.samples > 0) {
+    json["watched"] = {{"samples", watched.samples}, {"suspect", watched.suspect}};
+    if (watched.suspect > 0) json["watched"]["why"] = watched.why;
+  }
   return json;
 }
 
@@ -87,6 +91,12 @@ ProcessRecord process_from(const Json& json) {
   for (const Json& problem : json.value("problems", Json::array())) {
     process.problems.push_back({problem.at("case").get<std::string>(), problem.at("state").get<CaseState>(),
                                 problem.at("reason").get<std::string>()});
+  }
+  if (json.contains("watched")) {
+    const Json& watched = json["watched"];
+    watched.at("samples").get_to(process.suspects.samples);
+    watched.at("suspect").get_to(process.suspects.suspect);
+    process.suspects.why = watched.value("why", std::map<std::string, std::size_t>{});
   }
   return process;
 }

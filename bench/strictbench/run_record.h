@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/strictbench/rows.h"
+#include "bench/strictbench/suspects.h"
 
 namespace strictbench::runner {
 
@@ -42,6 +43,7 @@ struct ProcessRecord {
   double seconds = 0;
   std::vector<std::string> cases;  ///< what it was to measure
   std::vector<Problem> problems;   ///< what it did not measure
+  Suspects suspects;               ///< samples that no comparison will take
 };
 
 enum class RunStatus { running, complete, interrupted };

@@ -142,6 +142,7 @@ std::string summary(const RunRecord& record, const std::filesystem::path& folder
   std::string text = group_lines(record) + kernel_problems(record);
   for (const std::string& note : record.notes) text += note + "\n";
   text += count_line(record) + evidence_line(record);
+  if (const std::string line = suspect_line(suspects_of(record)); !line.empty()) text += line + "\n";
   text += folder.string() + "\n";
   const auto recorded = [](const ProcessRecord& process) { return process.status == ProcessStatus::ok; };
   const std::string called = shell_word(program);

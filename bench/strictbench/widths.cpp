@@ -15,7 +15,8 @@ std::map<std::string, double> half_widths_of(const Side& side) {
   std::vector<RowSample> rows;
   std::map<std::string, std::size_t, std::less<>> groups;
   for (const Evidence& evidence : side.benchmarks) {
-    if (!evidence.has_number()) continue;
+    // What a comparison would call too thin has no width: more processes are asked for.
+    if (!evidence.has_number() || too_thin(evidence)) continue;
     std::vector<std::uint32_t> sessions;
     RowSample row;
     row.group = groups.try_emplace(std::string(timer_of(evidence.name)), groups.size()).first->second;
