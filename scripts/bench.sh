@@ -97,8 +97,8 @@ if has setpriv; then
 fi
 run_code=0
 "${with_parent[@]}" "$strictbench" run "${run_options[@]}" || run_code=$?
-# 1 is a run whose rows are not all there: what is there is still shown.
-if ((run_code > 1)) || [[ ! -f $result/run.json ]]; then
+# 1 is a run whose rows are not all there, 3 one of suspect samples: what is there is still shown.
+if ((run_code > 1 && run_code != 3)) || [[ ! -f $result/run.json ]]; then
   exit "$run_code"
 fi
 
@@ -125,11 +125,14 @@ if ((${#baselines[@]} > 0)); then
   "$strictbench" compare "${sides[@]}" || code=$?
 else
   make_page "$result"
-  if ((run_code == 0)); then
+  if ((run_code == 3)); then
+    echo "no baseline for $device yet, and no candidate from samples that are suspect"
+  elif ((run_code == 0)); then
     offer_candidate "$strictbench" "$result" "$device"
   else
     echo "no baseline for $device yet, and no candidate from a run in which something failed"
   fi
 fi
-((run_code == 0)) || code=$run_code
+# What is slower in spite of suspect samples is slower; else a run that cannot tell is undecided.
+((run_code == 0)) || ((run_code == 3 && code == 1)) || code=$run_code
 exit "$code"

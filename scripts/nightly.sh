@@ -158,8 +158,8 @@ fi
 run_code=0
 attended "${program[@]}" run "${run_options[@]}" --out "$result" || run_code=$?
 ended "$run_code"
-# 1 is a run whose rows are not all there: what is there is compared.
-if ((run_code > 1)) || [[ ! -f $result/run.json ]]; then
+# 1 is a run whose rows are not all there, 3 one of suspect samples: what is there is compared.
+if ((run_code > 1 && run_code != 3)) || [[ ! -f $result/run.json ]]; then
   exit 2
 fi
 
@@ -176,6 +176,9 @@ if ((${#baselines[@]} == 0)); then
   if ((run_code == 0)); then
     offer_candidate "$strictbench" "$result" "$device"
     echo "undecided: no baseline for $device yet; $result" >"$result/summary.txt"
+    finish 3
+  elif ((run_code == 3)); then
+    echo "undecided: no baseline for $device yet, and most samples are suspect; $result" >"$result/summary.txt"
     finish 3
   fi
   echo "failed: no baseline for $device yet, and something failed in the run; $result" >"$result/summary.txt"
@@ -219,7 +222,13 @@ if [[ $confirm == yes ]]; then
 else
   notes=(--note 'not confirmed: --no-confirm')
 fi
+((run_code != 3)) || notes+=(--note 'most samples of the run are suspect: measure again when the GPU is cool and free')
 code=0
 python3 report/nightly/confirm.py settle "$result" --baseline "${baselines[@]}" "${notes[@]}" || code=$?
 [[ -f $result/summary.txt ]] || exit 2
-finish "$((run_code > 0 ? run_code : code))"
+if ((run_code == 3 && code == 0)); then
+  echo "undecided: most samples are suspect; $result" >"$result/summary.txt"
+  cat "$result/summary.txt"
+fi
+# What is slower in spite of suspect samples is slower.
+finish "$((run_code > 0 && code != 1 ? run_code : code))"

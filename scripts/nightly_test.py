@@ -213,6 +213,19 @@ class Nightly(pr_test.PullRequest):
         self.assertEqual(done.returncode, 1)
         self.assertFalse([call for call in self.calls("strictbench") if "accept" in call])
 
+    def test_a_night_of_suspect_samples_is_undecided(self) -> None:
+        done = self.nightly(compare=comparison(new="same"), RUN_CODE=3)
+        self.assertEqual(done.returncode, 3)
+        self.assertTrue(self.summary(done).startswith("undecided: most samples are suspect; results/"), done.stdout)
+        self.assertIn("most samples of the run are suspect", (self.folder / "confirmed.json").read_text(encoding="utf-8"))
+        done = self.nightly(compare=comparison(new="same", legacy="failed"), RUN_CODE=3, COMPARE_CODE=1)
+        self.assertEqual(done.returncode, 1)
+        self.baseline.unlink()
+        done = self.nightly(compare="", RUN_CODE=3)
+        self.assertEqual(done.returncode, 3)
+        self.assertTrue(self.summary(done).startswith("undecided: no baseline for h200 yet, and most samples are suspect"))
+        self.assertFalse([call for call in self.calls("strictbench") if "accept" in call])
+
     def test_unusable_or_unbuilt_is_2(self) -> None:
         self.assertEqual(self.nightly(compare="", RUN_CODE=2).returncode, 2)
         self.assertEqual(self.nightly(compare="", BUILD_CODE=1).returncode, 2)

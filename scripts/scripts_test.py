@@ -90,6 +90,20 @@ class Bench(Machine):
             self.assertIn("the table", done.stdout)
             shutil.rmtree(self.tree / "results")
 
+    def test_a_run_of_suspect_samples_is_undecided_unless_something_is_slower(self) -> None:
+        done = self.run_script("bench.sh", RUN_CODE=3)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("no candidate from samples that are suspect", done.stdout)
+        self.assertFalse([call for call in self.calls("strictbench") if "accept" in call])
+        shutil.rmtree(self.tree / "results")
+        self.baseline("first.json")
+        for code, expected in ((0, 3), (1, 1), (3, 3)):
+            done = self.run_script("bench.sh", RUN_CODE=3, COMPARE_CODE=code)
+            self.assertEqual(done.returncode, expected)
+            self.assertIn("the table", done.stdout)
+            self.assertIn("the comparison", done.stdout)
+            shutil.rmtree(self.tree / "results")
+
     def test_failed_rows_make_no_candidate(self) -> None:
         done = self.run_script("bench.sh", RUN_CODE=1)
         self.assertEqual(done.returncode, 1)
