@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <iostream>
 #include <optional>
@@ -150,17 +151,34 @@ bool is_surplus(const Run& run) {
     return run.skip_message == surplus;  // since 1.8
 }
 
+/// Every counter that a row may have. CSV takes its columns from the first benchmark, and the library ends
+/// the process at a later counter that has none: there, what a row has not is 0.
+constexpr std::array counters_of_rows{
+    "bytes",        "calls",         "check",       "control", "delay_us",        "operations",
+    "placements",   "power_w",       "preemptions", "suspect", "relative_error",  "scratch_bytes",
+    "sm_clock_mhz", "temperature_c", "tolerance",   "watched", "worst_part_error"};
+
+template <class Run>
+void complete_columns(Run& run) {
+  for (const char* name : counters_of_rows) run.counters.try_emplace(name);
+  for (const char* name : finding_names) run.counters.try_emplace(std::string("suspect_") + name);
+}
+
 template <class Base>
 class KeptRows : public Base {
  public:
   using Run = benchmark::BenchmarkReporter::Run;
   using Base::Base;
+  explicit KeptRows(bool csv) : csv_(csv) {}
 
   void ReportRuns(const std::vector<Run>& runs) override {
     std::vector<Run> kept;
     std::copy_if(runs.begin(), runs.end(), std::back_inserter(kept),
                  [](const Run& run) { return !is_surplus(run); });
-    for (Run& run : kept) run.run_name.time_type.clear();
+    for (Run& run : kept) {
+      run.run_name.time_type.clear();
+      if (csv_) complete_columns(run);
+    }
     if (!kept.empty()) Base::ReportRuns(kept);
   }
 
@@ -168,6 +186,9 @@ class KeptRows : public Base {
     Base::Finalize();
     if (!this->GetOutputStream().flush()) lost_output = true;
   }
+
+ private:
+  bool csv_ = false;
 };
 
 }  // namespace
@@ -208,7 +229,7 @@ std::unique_ptr<benchmark::BenchmarkReporter> make_reporter(const std::string& f
   }
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // deprecated, but still one of its formats
-  if (format == "csv") return std::make_unique<KeptRows<benchmark::CSVReporter>>();
+  if (format == "csv") return std::make_unique<KeptRows<benchmark::CSVReporter>>(/*csv=*/true);
 #pragma GCC diagnostic pop
   return nullptr;
 }

@@ -7,6 +7,7 @@
 /// things stood at both ends. The driver brings its counters up to date about every 100 ms, which is also how
 /// often a reading is taken at most while samples follow each other.
 #pragma once
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -25,6 +26,10 @@ struct Finding {
   double value;
   bool operator==(const Finding&) const = default;
 };
+
+/// All the names that a finding may have.
+inline constexpr std::array finding_names{"hardware_slowdown", "power_brake", "thermal_slowdown",
+                                          "clock_drop",        "neighbours",  "ecc_errors"};
 
 /// Which of the processes on the GPU is this one. Their ids are those of the host, so that a process in a
 /// container cannot look for its own.

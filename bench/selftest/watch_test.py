@@ -2,6 +2,7 @@
 
 usage: watch_test.py BENCH_SELFTEST FAKE_NVML FAKE_OLD_NVML STRICTBENCH [unittest arguments]
 """
+import csv
 import json
 import math
 import os
@@ -119,6 +120,19 @@ class Executable(WatchTestCase):
     def test_an_old_driver_tells_throttling_at_least(self) -> None:
         _, file = self.bench("reasons=0x8", QUICK, library=FAKE_OLD)
         self.assertEqual({row.get("suspect", 0) for row in samples(file)}, {1})
+
+    def test_csv_has_a_column_for_all_that_any_row_may_have(self) -> None:
+        for scenario in (None, "reasons=0x40 neighbours=1 busy=1", "reasons=0xa8@9"):
+            done = subprocess.run([BENCH, "--device=cpu", "--benchmark_filter=kind:(wrong|near|slow|right)",
+                                   "--benchmark_format=csv"], capture_output=True, text=True, timeout=60,
+                                  env=environment(scenario))
+            self.assertEqual(done.returncode, 1, done.stderr)  # of the wrong variants
+            rows = list(csv.DictReader(done.stdout.splitlines(), restkey="beyond"))
+            self.assertEqual(len({row["name"].rsplit("_", 1)[0] for row in rows if row["real_time"]}), 9)
+            self.assertFalse([row for row in rows if "beyond" in row])
+            (slow,) = [row for row in rows if row["name"].endswith("slow/kind:slow/timer:cpu_mean")]
+            self.assertEqual(float(slow["suspect"]), 0 if scenario is None else 1)
+            self.assertEqual(float(slow["tolerance"]), 0)
 
     def test_watching_can_be_left_out(self) -> None:
         _, file = self.bench("reasons=0x8", QUICK, "--no-watch")
