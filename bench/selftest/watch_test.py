@@ -221,6 +221,17 @@ class Run(WatchTestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("suspect: ", done.stdout)
 
+    def test_suspect_samples_are_no_evidence_so_more_processes_are_started(self) -> None:
+        build = str(self.folder / "bin")
+        options = ("--device", "cpu", "--filter", "legacy/kind:right", "--allow-debug")
+        done = self.strictbench("reasons=0x80", "run", "--executables", build, "--out", "hot", *options)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("0 cases stopped early, 1 still wide", done.stdout)
+        self.assertEqual(len(json.loads((self.folder / "hot/run.json").read_text())["processes"]), 10)
+        done = self.strictbench("reasons=0x80", "ab", "--base", build, "--head", build, "--out", "pair", *options)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertEqual(len(json.loads((self.folder / "pair/head/run.json").read_text())["processes"]), 20)
+
     def test_two_builds_whose_samples_are_suspect_are_undecided(self) -> None:
         build = str(self.folder / "bin")
         done = self.strictbench("reasons=0x80", "ab", "--base", build, "--head", build, "--device", "cpu", "--processes", "2",

@@ -75,6 +75,10 @@ class TimerTables {
       throw UsageError("timer " + printable(result_.timer) + ": " + std::to_string(complete_.size()) +
                        " processes measured every row, and two sides of " + std::to_string(settings_.sides) +
                        " need " + std::to_string(2 * settings_.sides) +
+                       (measured_.times.suspect > 0
+                            ? " (" + std::to_string(measured_.times.suspect) +
+                                  " rows are left out: the machine was throttled or shared)"
+                            : "") +
                        "; measure more --processes or give fewer --sides");
   }
 

@@ -211,7 +211,10 @@ TEST(Evaluate, AProcessThatLacksARowIsLeftOut) {
   EXPECT_EQ(all.timers.at(0).processes, 20u);
   EXPECT_TRUE(holds(all.notes.at(0), "2 of 22 processes are left out")) << all.notes[0];
   const std::string message = testing::usage_error_of([&] { evaluate(some, {.sides = 11, .tables = 10}); });
-  EXPECT_TRUE(holds(message, "20 processes measured every row, and two sides of 11 need 22")) << message;
+  EXPECT_TRUE(holds(message, "20 processes measured every row, and two sides of 11 need 22; ")) << message;
+  some.times.suspect = 7;
+  const std::string hot = testing::usage_error_of([&] { evaluate(some, {.sides = 11, .tables = 10}); });
+  EXPECT_TRUE(holds(hot, "need 22 (7 rows are left out: the machine was throttled or shared); ")) << hot;
 }
 
 TEST(Evaluate, WhatIsWrongIsNotJudged) {
