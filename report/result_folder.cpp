@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -25,7 +26,7 @@ struct ListedProcess {
   std::string status;
   std::string reason;
   std::vector<std::string> cases;
-  std::vector<std::string> failed;  // cases of which it left no usable row
+  std::map<std::string, std::string> failed;  // cases of which it left no usable row, and why
   bool read = false;
 };
 
@@ -81,7 +82,7 @@ ListedProcess listed_process(const json& entry, const fs::path& file, std::size_
   if (const auto problems = entry.find("problems"); problems != entry.end() && problems->is_array()) {
     for (const json& problem : *problems) {
       if (problem.is_object() && text_of(problem, "state") == "failed") {
-        process.failed.push_back(text_of(problem, "case"));
+        process.failed[text_of(problem, "case")] = text_of(problem, "reason");
       }
     }
   }
@@ -101,12 +102,19 @@ std::string fate_of(const ListedProcess& process) {
   return process.reason.empty() ? fate : fate + ": " + process.reason;
 }
 
+/// What a process came to on one case: it may have died of several, and gone on behind each.
+std::string fate_of(const ListedProcess& process, const std::string& name) {
+  const auto found = process.failed.find(name);
+  const bool own = found != process.failed.end() && !found->second.empty() && found->second != process.reason;
+  return own ? process.title + " failed: " + found->second : fate_of(process);
+}
+
 /// A row that one process crashed on has failed, whatever the other processes say of it.
 void fail_what_was_lost(const ListedProcess& process, const Side& side, SideReader& reader) {
-  for (const std::string& name : process.failed) {
+  for (const auto& [name, reason] : process.failed) {
     const Evidence* evidence = counterpart(side, name);
     const bool told = evidence == nullptr || (evidence->troubles && evidence->troubles->failed > 0);
-    if (!told) reader.add_failure(evidence->name, fate_of(process));
+    if (!told) reader.add_failure(evidence->name, fate_of(process, name));
   }
 }
 
@@ -169,7 +177,7 @@ void read_folder(const fs::path& folder, Side& side, SideReader& reader) {
     for (const std::string& name : process.cases) {
       if (lost.count(name) != 0 || counterpart(side, name) == nullptr) {
         lost.insert(name);
-        reader.add_failure(name, fate_of(process));
+        reader.add_failure(name, fate_of(process, name));
       }
     }
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,6 +50,11 @@ constexpr bool same_bits(Dtype dtype, std::uint32_t got, std::uint32_t expected)
   return both_nan && got != (wide ? poison32 : std::uint32_t{poison16});
 }
 
+/// Thrown where it is known that the device can run nothing more for this process.
+struct DeviceLost : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -77,6 +83,9 @@ class Backend {
   virtual RelativeError relative_error(const void* got, const void* expected, Dtype dtype,
                                        std::size_t count) = 0;
   virtual void synchronize() = 0;
+  /// Whether an error has left the device unusable for this process, as an illegal address does: then every
+  /// later call fails, and blames whoever makes it.
+  virtual bool lost() { return false; }
   /// Overwrites flush_bytes(), so that nothing of the operator's data is left in the caches.
   virtual void flush() {}
   /// Begins and ends what profilers capture of this process.

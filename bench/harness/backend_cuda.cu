@@ -128,6 +128,10 @@ class CudaBackend : public Backend {
   }
 
   void synchronize() override { cuda_check(cudaStreamSynchronize(stream_)); }
+  bool lost() override {
+    cudaGetLastError();  // an error that can be taken back is gone now; the others come again
+    return cudaStreamSynchronize(stream_) != cudaSuccess || cudaGetLastError() != cudaSuccess;
+  }
   void flush() override {
     if (flush_buffer_ == nullptr) cuda_check(cudaMalloc(&flush_buffer_, flush_bytes()));
     zero(flush_buffer_, flush_bytes());

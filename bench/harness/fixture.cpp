@@ -15,8 +15,9 @@
 namespace strictbench {
 namespace {
 
-/// Google Benchmark takes one number of repetitions for all benchmarks; a case with fewer samples marks the
-/// surplus ones with this error, and the reporters leave them out.
+/// Google Benchmark takes one number of repetitions for all benchmarks; a case with fewer samples, or with
+/// none since another one lost the device, marks the surplus ones with this error, and the reporters leave
+/// them out.
 constexpr const char* surplus = "no further sample";
 
 bool failed = false;
@@ -71,7 +72,7 @@ class CaseFixture : public benchmark::Fixture {
         state.SetIterationTime(result.samples[sample]);
         continue;
       }
-      if (sample > 0)
+      if (sample > 0 || result.left_out)
         state.SkipWithError(surplus);  // one row says what went wrong
       else if (!result.skipped.empty())
         skip(state, result.skipped);

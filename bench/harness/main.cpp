@@ -6,6 +6,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -30,6 +31,8 @@ using namespace strictbench;
 
 constexpr int exit_failed = 1;
 constexpr int exit_unusable = 2;
+constexpr int exit_device_lost = 3;  // strictbench starts another process for the cases left
+
 /// Selects the cases whose row names stand in `path`, one a line. Throws std::invalid_argument for a name
 /// that there is not, or a file that cannot be read.
 void select_listed(std::vector<Case>& cases, const std::string& path) {
@@ -203,11 +206,19 @@ int run(std::vector<std::string> arguments) {
                        progress(c.name, done, phase);
                      }});
   register_cases(bench, cases, measurer);
+  // Whoever starts us reads what went wrong from the end of standard error: no description of the machine
+  // there.
+  if (flags.progress_fd >= 0) display->SetErrorStream(&std::cout);
   // Selection is done; Google Benchmark would search names that carry its own suffix.
   benchmark::RunSpecifiedBenchmarks(display.get(), flags.out ? file.get() : nullptr, ".");
   if (!everything_written())
     throw std::runtime_error("results could not be written in full: is the disk full?");
   if (flags.progress_fd < 0) say_what_is_suspect(suspect_count());  // else whoever started this one will
+  if (measurer.lost()) {
+    std::fprintf(stderr, "%s: the device can run nothing more in this process: cases are left out\n",
+                 arguments[0].c_str());
+    return exit_device_lost;
+  }
   return any_case_failed() ? exit_failed : 0;
 }
 

@@ -217,12 +217,11 @@ class Measurer::Shape {
   template <class Work>
   void guarded(const Case& c, Measured& result, const Work& work) {
     const auto planned = planned_.find(&c);
-    if (planned == planned_.end()) return;
+    if (planned == planned_.end() || all_.lost_) return;
     try {
       work(planned->second);
     } catch (const std::exception& error) {
-      result.error = error.what();
-      drop_samples(result);
+      all_.take_in(error, result);
     }
     if (!result.error.empty()) planned_.erase(planned);
   }
@@ -236,9 +235,19 @@ class Measurer::Shape {
   std::map<std::pair<std::string, Timer>, double> undelayed_;  ///< seconds of a call with a wait of no length
 };
 
+void Measurer::take_in(const std::exception& error, Measured& result) {
+  result.error = error.what();
+  Shape::drop_samples(result);
+  lost_ = lost_ || dynamic_cast<const DeviceLost*>(&error) != nullptr || backend_.lost();
+}
+
 std::vector<Measured> Measurer::measure(std::span<const Case> cases) {
   std::vector<Measured> results(cases.size());
   if (cases.empty()) return results;
+  if (lost_) {
+    for (Measured& result : results) result.left_out = true;
+    return results;
+  }
   const ShapeEntry& entry = bench_.shapes[cases[0].shape];
   const auto for_all = [&](const auto& set) {
     for (std::size_t i = 0; i < cases.size(); ++i) set(i);
@@ -258,25 +267,31 @@ std::vector<Measured> Measurer::measure(std::span<const Case> cases) {
       return Shape(*this, entry);
     }();
     for_all([&](std::size_t i) {
+      if (lost_) return;
       options_.progress(cases[i], "check");
       try {
         shape.check(cases[i], results[i]);
       } catch (const std::exception& error) {
-        results[i].error = error.what();
-        Shape::drop_samples(results[i]);
+        take_in(error, results[i]);
       }
     });
-    options_.progress(cases[0], "measure");
+    if (!lost_) options_.progress(cases[0], "measure");
     shape.sample(cases, results);
     for_all([&](std::size_t i) {
       shape.check_again(cases[i], results[i]);
-      options_.progress(cases[i], "done");
+      if (!lost_) options_.progress(cases[i], "done");
     });
+    if (lost_)
+      for_all([&](std::size_t i) {
+        if (!results[i].error.empty()) return;
+        results[i] = {};
+        results[i].left_out = true;
+      });
   } catch (const std::exception& error) {  // nothing could be set up: no case has a result
     for_all([&](std::size_t i) {
       if (!results[i].error.empty()) return;
       results[i] = {};
-      results[i].error = error.what();
+      take_in(error, results[i]);
     });
   }
   return results;

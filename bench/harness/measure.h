@@ -30,8 +30,9 @@ struct Measured {
   Claim claim;                       ///< what the outputs were held to
   RelativeError error_of_outputs;    ///< the largest seen, of a claim with a tolerance
   std::size_t scratch_bytes = 0;
-  std::string error;    ///< "check failed: ..." or what was thrown
-  std::string skipped;  ///< why it was not tried
+  std::string error;      ///< "check failed: ..." or what was thrown
+  std::string skipped;    ///< why it was not tried
+  bool left_out = false;  ///< another case lost the device: nothing is known of this one
 };
 
 struct MeasureOptions {
@@ -58,18 +59,25 @@ class Measurer {
   ///  right.
   /// A call over long_call_seconds keeps the two samples of step 1 and is not run again.
   /// The watch looks before the warm-up of step 2, between rounds and at the end.
-  /// One result per case, in the order given; never throws for what a variant does.
+  /// One result per case, in the order given; never throws for what a variant does. When a case loses the
+  /// device, that is its error, and all cases without a result are left out from then on.
   std::vector<Measured> measure(std::span<const Case> cases);
 
   const MachineWatch& watch() const { return options_.watch; }
 
+  /// Whether a case has lost the device.
+  bool lost() const { return lost_; }
+
  private:
   class Shape;
+
+  void take_in(const std::exception& error, Measured& result);
 
   Backend& backend_;
   const OperatorBench& bench_;
   MeasureOptions options_;
   std::map<std::string, double> longest_launch_;  ///< seconds of a first launch, by variant
+  bool lost_ = false;
 };
 
 }  // namespace strictbench

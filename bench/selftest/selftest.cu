@@ -20,7 +20,31 @@ __global__ void spin(std::int64_t nanoseconds) {
   while (static_cast<std::int64_t>(now - start) < nanoseconds);
 }
 
+__global__ void write_nowhere(std::uint32_t* nowhere) { *nowhere = 1; }
+
+__global__ void trap() { asm volatile("trap;"); }
+
+__global__ void hang(const volatile std::uint32_t* runs) {
+  while (*runs != 0xffffffffu) {
+  }
+}
+
 }  // namespace
+
+void write_nowhere_cuda(Stream stream) {
+  write_nowhere<<<1, 1, 0, stream>>>(nullptr);
+  check_launch();
+}
+
+void trap_cuda(Stream stream) {
+  trap<<<1, 1, 0, stream>>>();
+  check_launch();
+}
+
+void hang_cuda(const std::uint32_t* runs, Stream stream) {
+  hang<<<1, 1, 0, stream>>>(runs);
+  check_launch();
+}
 
 void copy_cuda(const Args& args, Stream stream) {
   copy<<<static_cast<unsigned>((args.count + 255) / 256), 256, 0, stream>>>(args);

@@ -52,6 +52,15 @@ constexpr bool value_at(const Args& args, std::int64_t i, std::uint32_t run, std
 void copy_cpu(const Args& args, Stream stream);
 void copy_cuda(const Args& args, Stream stream);
 
+/// Writes where there is no memory: an error that no later call of the process gets past.
+void write_nowhere_cuda(Stream stream);
+
+/// Ends the kernel by a trap instruction.
+void trap_cuda(Stream stream);
+
+/// Never ends. `runs` as in Args.
+void hang_cuda(const std::uint32_t* runs, Stream stream);
+
 /// Keeps the device busy for `nanoseconds` by its own clock.
 void spin_cuda(std::int64_t nanoseconds, Stream stream);
 

@@ -1,5 +1,6 @@
 /// bench_selftest: one right pair, and variants that are wrong, throw, crash, hang, are slow or do not fit.
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <limits>
 #include <map>
@@ -79,9 +80,7 @@ class Selftest : public Problem {
   }
 
   Call call(std::string_view variant) override {
-    if (variant == "throws") return [](Stream) { throw std::runtime_error("thrown by the variant"); };
-    if (variant == "crash") return [](Stream) { std::abort(); };
-    if (variant == "hang") return [](Stream) { std::this_thread::sleep_for(std::chrono::hours(1)); };
+    if (!faults.contains(variant) && variant != "slow") return ending(variant);
     const bool slow = variant == "slow";
     const Fault fault = slow ? Fault::none : faults.at(variant);
     const selftest::Args args{.in = in_.as<std::uint32_t>(),
@@ -99,6 +98,33 @@ class Selftest : public Problem {
   }
 
  private:
+  /// Variants that end badly, on their own or with everything around them.
+  Call ending(std::string_view variant) {
+    if (variant == "throws") return [](Stream) { throw std::runtime_error("thrown by the variant"); };
+    if (variant == "crash") return [](Stream) { std::abort(); };
+    if (variant == "segfault") return [](Stream) { std::raise(SIGSEGV); };
+    if (variant == "exits") return [](Stream) { std::exit(0); };
+    if (variant == "hang") return [](Stream) { std::this_thread::sleep_for(std::chrono::hours(1)); };
+    if (variant == "allocates")
+      return [this](Stream) { backend_.release(backend_.allocate(std::size_t{1} << 50)); };
+    // It passes its checks, and dies while it is sampled by turns with its neighbours.
+    if (variant == "late_crash")
+      return [runs = 0, copy = call("new")](Stream stream) mutable {
+        if (++runs > 100) std::abort();
+        copy(stream);
+      };
+#ifdef STRICTBENCH_HAS_CUDA
+    if (backend_.device() == Device::cuda) {
+      if (variant == "loses") return [](Stream stream) { selftest::write_nowhere_cuda(stream); };
+      if (variant == "traps") return [](Stream stream) { selftest::trap_cuda(stream); };
+      if (variant == "device_hang")
+        return [runs = runs_.as<std::uint32_t>()](Stream stream) { selftest::hang_cuda(runs, stream); };
+    }
+#endif
+    if (variant == "loses") return [](Stream) { throw DeviceLost("the device is lost, as a test wants it"); };
+    throw std::out_of_range("no variant " + std::string(variant));
+  }
+
   Backend& backend_;
   double tolerance_;
   Tensor in_;
@@ -123,15 +149,22 @@ OperatorBench operator_bench(Device device) {
                       .samples = tolerance > 0 ? std::optional(8) : std::nullopt,
                       .control = tolerance > 0};
   };
-  return {
+  OperatorBench bench{
       .name = "selftest",
       .shapes = {shape("kind:right", {"legacy", "new"}),
                  shape("kind:wrong", {"legacy", "one_bit", "unwritten", "flaky", "late", "nan", "new"}),
                  shape("kind:near", {"legacy", "one_bit", "unwritten", "flaky", "breaks", "new"},
                        6 * count * 4, 0.01),
                  shape("kind:throws", {"legacy", "throws", "new"}), shape("kind:slow", {"legacy", "slow"}),
-                 shape("kind:large", {"legacy", "new"}, std::size_t{1} << 50), shape("kind:crash", {"crash"}),
-                 shape("kind:hang", {"hang"})}};
+                 shape("kind:large", {"legacy", "new"}, std::size_t{1} << 50)}};
+  // One at a time: each but the last takes its process along.
+  for (const char* fault : {"crash", "segfault", "exits", "hang", "late_crash", "loses", "allocates"})
+    bench.shapes.push_back(shape("kind:" + std::string(fault), {"legacy", fault, "new"}));
+  if (gpu)
+    for (const char* fault : {"traps", "device_hang"})
+      bench.shapes.push_back(shape("kind:" + std::string(fault), {"legacy", fault, "new"}));
+  bench.shapes.push_back(shape("kind:last", {"legacy", "new"}));
+  return bench;
 }
 
 }  // namespace strictbench

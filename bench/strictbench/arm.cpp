@@ -8,6 +8,7 @@
 #include "bench/strictbench/machine.h"
 #include "bench/strictbench/plan.h"
 #include "bench/strictbench/rows.h"
+#include "bench/strictbench/starts.h"
 
 namespace fs = std::filesystem;
 
@@ -34,43 +35,58 @@ std::string with_message(const std::string& reason, const Ending& ending) {
   return ending.error_lines.empty() ? reason : reason + ": " + ending.error_lines.back();
 }
 
-/// Keeps what the process wrote, all of it or its whole rows, and judges the cases by it.
-void keep_results(ProcessRecord& process, const fs::path& temporary, const fs::path& kept) {
-  nlohmann::json document;
-  std::string unreadable = "left no result file";
+/// What a start left in its result file.
+struct Left {
+  std::string text;  ///< the file, or its whole rows; empty: none
   bool whole = false;
-  if (fs::exists(temporary)) {
-    const std::string text = read_file(temporary);
-    try {
-      document = parse_results(text);
-      whole = true;
-    } catch (const nlohmann::json::exception& error) {
-      unreadable = std::string("left a result file that cannot be read: ") + error.what();
-      if (const std::optional<std::string> rows = salvage(text)) {
-        write_whole(kept, *rows);
-        document = parse_results(*rows);
-      }
-    }
+  std::string unreadable = "left no result file";
+};
+
+Left read_left(const fs::path& temporary) {
+  Left left;
+  if (!fs::exists(temporary)) return left;
+  left.text = read_file(temporary);
+  try {
+    parse_results(left.text);
+    left.whole = true;
+  } catch (const nlohmann::json::exception& error) {
+    left.unreadable = std::string("left a result file that cannot be read: ") + error.what();
+    left.text = salvage(left.text).value_or("");
   }
-  if (whole) {
-    publish(temporary, kept);
-  } else {
-    fs::remove(temporary);
-    if (document.is_null()) fs::remove(kept);  // an earlier attempt's, on a resumed run
-    if (process.status == ProcessStatus::ok) {
-      process.status = ProcessStatus::failed;
-      process.reason = unreadable;
-    }
-  }
-  const std::string lost = process.reason.empty() ? "the process wrote no row of it" : process.reason;
-  process.problems = find_problems(document, process.cases, lost);
+  return left;
+}
+
+constexpr int exit_device_lost = 3;  // of a benchmark executable
+
+/// Whether a start ended amid a case, so that another may measure those behind it. One that came to the end
+/// of its cases has said what there is to say.
+bool died(const Ending& ending, const Left& left, const CaseProgress& at) {
+  if (ending.timed_out || ending.signal != 0 || ending.exit_code == exit_device_lost) return true;
+  return !left.whole && at.phase != "done";  // something called exit()
+}
+
+/// Takes over how one start ended; the first that did not end well stands for the process.
+void add_ending(ProcessRecord& process, const ProcessRecord& start) {
+  process.seconds += start.seconds;
+  if (process.status != ProcessStatus::running && process.status != ProcessStatus::ok) return;
+  process.status = start.status;
+  process.exit_code = start.exit_code;
+  process.signal = start.signal;
+  process.reason = start.reason;
+}
+
+/// Judges the cases by the rows of all starts.
+void judge_cases(ProcessRecord& process, const std::string& rows, const Starts& starts) {
+  const std::string lost = "the process wrote no row of it";
+  const nlohmann::json document = rows.empty() ? nlohmann::json() : parse_results(rows);
+  process.problems = find_problems(document, process.cases, lost, starts.lost());
   process.suspects = suspects_of(document);
   const auto serious = std::ranges::find_if(
       process.problems, [](const Problem& problem) { return problem.state != CaseState::skipped; });
   if (serious == process.problems.end()) return;
   if (process.status == ProcessStatus::ok) process.status = ProcessStatus::failed;
   // A row that says what is wrong tells more than an exit code that says that something is.
-  const bool by_exit_code = process.exit_code.value_or(0) != 0 && serious->reason != lost;
+  const bool by_exit_code = process.exit_code.value_or(0) != 0 && !starts.lost().contains(serious->name);
   if (process.reason.empty() || by_exit_code) process.reason = serious->name + ": " + serious->reason;
 }
 
@@ -134,37 +150,85 @@ int Arm::measure(ProcessRecord& process, StopSignals& signals, const Watch& watc
   const fs::path kept = folder_ / process.file;
   fs::path temporary = kept;
   temporary += ".tmp";
-  fs::remove(temporary);
   process.status = ProcessStatus::running;
+  process.exit_code.reset();
+  process.signal.reset();
+  process.reason.clear();
+  process.seconds = 0;
+  process.restarts.clear();
   save(record_, folder_);
 
-  CaseProgress at;
-  ChildCommand command;
-  command.arguments = arguments_of(record_, process, folder_);
-  if (process.cases.size() < record_.executables.at(process.operator_name).cases.size()) {
-    command.arguments.push_back("--cases=" + write_cases(process).string());
-  }
-  command.timeout_seconds = record_.options.timeout_seconds;
-  command.on_progress = [&](std::string_view line) { at.read(line); };
-  command.tick_seconds = watch.tick_seconds;
-  command.on_tick = [&] { watch.on_tick(at); };
-  watch.on_tick(at);
-  const Ending ending = run_child(command, signals);
-  if (ending.stopped_by != 0) {
-    process.status = ProcessStatus::pending;
+  // Arms of a calibration are measured against each other: there the cases of a process stay together.
+  Starts starts(process.cases, /*again=*/record_.options.flags.empty());
+  std::vector<std::string> texts;
+  bool last_is_whole = false;
+  while (!starts.done()) {
     fs::remove(temporary);
-    return ending.stopped_by;
+    CaseProgress at;
+    const Ending ending = start(process, starts.next(), at, signals, watch);
+    if (ending.stopped_by != 0) {
+      process.status = ProcessStatus::pending;
+      process.restarts.clear();
+      fs::remove(temporary);
+      return ending.stopped_by;
+    }
+    ProcessRecord one = process;
+    judge_ending(one, ending, at, record_.options.timeout_seconds);
+    const Left left = read_left(temporary);
+    if (one.status == ProcessStatus::ok && !left.whole) {
+      one.status = ProcessStatus::failed;
+      one.reason = left.unreadable;
+    }
+    add_ending(process, one);
+    last_is_whole = left.whole;
+    if (!left.text.empty()) texts.push_back(left.text);
+    starts.ended({.with_rows = cases_with_rows(left.text),
+                  .died = died(ending, left, at),
+                  .timed_out = ending.timed_out,
+                  .told = ending.exit_code == exit_device_lost,
+                  .at = at.name,
+                  .phase = at.phase,
+                  .reason = one.reason});
+    if (!starts.done()) process.restarts.push_back(one.reason);
   }
-  judge_ending(process, ending, at, record_.options.timeout_seconds);
-  keep_results(process, temporary, kept);
+  const std::string rows = texts.size() > 1 ? merged(texts) : texts.empty() ? "" : texts[0];
+  if (texts.size() == 1 && last_is_whole) {
+    publish(temporary, kept);
+  } else if (!rows.empty()) {
+    write_whole(kept, rows);  // over the same temporary name
+  } else {
+    fs::remove(temporary);
+    fs::remove(kept);  // an earlier attempt's, on a resumed run
+  }
+  judge_cases(process, rows, starts);
   save(record_, folder_);
   return 0;
 }
 
-fs::path Arm::write_cases(const ProcessRecord& process) const {
-  const fs::path path = scratch_folder(folder_) / (process.operator_name + ".cases");
+Ending Arm::start(const ProcessRecord& process, const std::vector<std::string>& cases, CaseProgress& at,
+                  StopSignals& signals, const Watch& watch) {
+  ChildCommand command;
+  command.arguments = arguments_of(record_, process, folder_);
+  if (cases.size() < record_.executables.at(process.operator_name).cases.size()) {
+    command.arguments.push_back("--cases=" + write_cases(process.operator_name, cases).string());
+  }
+  command.timeout_seconds = record_.options.timeout_seconds;
+  command.on_progress = [&](std::string_view line) { at.read(line); };
+  command.tick_seconds = watch.tick_seconds;
+  const std::size_t before = process.cases.size() - cases.size();
+  command.on_tick = [&] {
+    CaseProgress all = at;
+    all.done += before;
+    watch.on_tick(all);
+  };
+  watch.on_tick(at);
+  return run_child(command, signals);
+}
+
+fs::path Arm::write_cases(const std::string& operator_name, const std::vector<std::string>& cases) const {
+  const fs::path path = scratch_folder(folder_) / (operator_name + ".cases");
   std::string text;
-  for (const std::string& name : process.cases) text += name + "\n";
+  for (const std::string& name : cases) text += name + "\n";
   write_whole(path, text);
   return path;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bench/strictbench/process.h"
 #include "bench/strictbench/progress.h"
@@ -41,9 +42,10 @@ class Arm {
   RunRecord& record() { return record_; }
   const std::filesystem::path& folder() const { return folder_; }
 
-  /// Runs `process`, an entry of the record, and judges what it left. Returns the stop signal that ended it,
-  /// else 0. Throws std::system_error where the folder cannot be written, std::runtime_error where the
-  /// executable changed since this object was made.
+  /// Runs `process`, an entry of the record, and judges what it left. Where it dies of a case, it is started
+  /// again for those that it did not get to. Returns the stop signal that ended it, else 0. Throws
+  /// std::system_error where the folder cannot be written, std::runtime_error where the executable changed
+  /// since this object was made.
   int measure(ProcessRecord& process, StopSignals& signals, const Watch& watch);
 
   /// Writes the record for the last time.
@@ -53,7 +55,10 @@ class Arm {
   using Build = std::pair<std::filesystem::file_time_type, std::uintmax_t>;
 
   Build build_of(const std::string& operator_name) const;
-  std::filesystem::path write_cases(const ProcessRecord& process) const;
+  Ending start(const ProcessRecord& process, const std::vector<std::string>& cases, CaseProgress& at,
+               StopSignals& signals, const Watch& watch);
+  std::filesystem::path write_cases(const std::string& operator_name,
+                                    const std::vector<std::string>& cases) const;
 
   RunRecord& record_;
   std::filesystem::path folder_;

@@ -89,7 +89,7 @@ log(operator=operator, process=index, pid=os.getpid(), ppid=os.getppid(), group=
     blocked=sorted(int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, [])),
     input=sys.stdin.read(), oracle=os.path.isdir(flags["--oracle-cache"]))
 out = flags["--benchmark_out"]
-behaviour = CONFIG.get("behaviour", "ok")
+behaviour = CONFIG.get("behaviour", "faults" if "faults" in CONFIG else "ok")
 if not os.path.exists(CONFIG.get("while_exists", "/")) or index not in CONFIG.get("processes", [index]):
     behaviour = "ok"
 if behaviour == "exit 3 at once":
@@ -103,7 +103,7 @@ stream.write(json.dumps({{"context": context}}, indent=2)[:-2]
 progress = os.fdopen(int(flags["--progress-fd"]), "w")
 measured = [case for case in cases if case["selected"]]
 for number, case in enumerate(measured, start=1):
-    for phase in ("check", "measure"):
+    for phase in CONFIG.get("phases", ["check", "measure"]):
         progress.write(json.dumps({{"case": case["name"], "index": number - 1, "total": len(measured),
                                    "phase": phase}}) + "\n")
     progress.flush()
@@ -116,27 +116,30 @@ for number, case in enumerate(measured, start=1):
            "run_type": "iteration", "repetitions": 1, "iterations": 10, "real_time": microseconds, "cpu_time": 12.5,
            "time_unit": "us", "process_of_test": context["process_index"], "calls": 10,
            "delay_us": 12.5 * case.get("delay", 0)}}
-    if number == 2:
-        if behaviour == "error row":
+    doing = behaviour if number == 2 else "ok"
+    if behaviour == "faults":
+        doing = CONFIG["faults"].get(case["variant"], "ok")
+    if doing != "ok":
+        if doing == "error row":
             row.update(error_occurred=True, error_message="launch failed: no image", real_time=0)
-        elif behaviour == "check failed":
+        elif doing == "check failed":
             row.update(error_occurred=True, real_time=0,
                        error_message="check failed: index 7 is 3f800000, should be 40000000; 1 differs")
-        elif behaviour == "skipped":
+        elif doing == "skipped":
             row.update(skipped=True, skip_message="needs 3.7 GB, 1.0 GB free")
-        elif behaviour == "zero":
+        elif doing == "zero":
             row.update(real_time=0.0)
-        elif behaviour == "nan":
+        elif doing == "nan":
             row.update(real_time=float("nan"))
-        elif behaviour == "missing row":
+        elif doing == "missing row":
             continue
-        elif behaviour.startswith("SIG"):
+        elif doing.startswith("SIG"):
             stream.write(",\n    {{\n      \"name\": \"half a r")
             stream.flush()
             sys.stderr.write("".join(f"line {{i}}\n" for i in range(40)) + "illegal address \xff\n")
             sys.stderr.flush()
-            os.kill(os.getpid(), getattr(signal, behaviour))
-        elif behaviour == "hang":
+            os.kill(os.getpid(), getattr(signal, doing))
+        elif doing == "hang":
             stream.flush()
             for name in ("SIGTERM", "SIGINT", "SIGHUP"):
                 signal.signal(getattr(signal, name), signal.SIG_IGN)
@@ -146,7 +149,7 @@ for number, case in enumerate(measured, start=1):
                 os._exit(0)
             log(operator=operator, process=index, hangs=os.getpid(), grandchild=grandchild)
             time.sleep(60)
-        elif behaviour == "chatter":
+        elif doing == "chatter":
             while True:
                 os.write(1, b"x" * 65536)
     text = json.dumps(row, indent=2).replace("\n", "\n    ")

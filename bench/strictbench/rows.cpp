@@ -114,8 +114,33 @@ std::optional<std::string> salvage(const std::string& text) {
   return std::nullopt;
 }
 
+std::string merged(const std::vector<std::string>& texts) {
+  nlohmann::ordered_json all;
+  for (const std::string& text : texts) {
+    nlohmann::ordered_json one = nlohmann::ordered_json::parse(without_bare_words(text));
+    if (all.is_null()) {
+      all = std::move(one);
+      continue;
+    }
+    for (nlohmann::ordered_json& row : one.at("benchmarks")) all.at("benchmarks").push_back(std::move(row));
+  }
+  return all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::set<std::string> cases_with_rows(const std::string& text) {
+  std::set<std::string> cases;
+  if (text.empty()) return cases;
+  const nlohmann::json document = parse_results(text);
+  const auto rows = document.find("benchmarks");
+  if (rows == document.end() || !rows->is_array()) return cases;
+  for (const nlohmann::json& row : *rows) {
+    if (row.is_object() && text_of(row, "run_type") != "aggregate") cases.insert(case_of(row));
+  }
+  return cases;
+}
+
 std::vector<Problem> find_problems(const nlohmann::json& document, const std::vector<std::string>& cases,
-                                   const std::string& lost) {
+                                   const std::string& lost, const std::map<std::string, std::string>& why) {
   std::map<std::string, Problem> worst;
   const auto rows = document.find("benchmarks");
   if (rows != document.end() && rows->is_array()) {
@@ -129,7 +154,10 @@ std::vector<Problem> find_problems(const nlohmann::json& document, const std::ve
   std::vector<Problem> problems;
   for (const std::string& name : cases) {
     const auto found = worst.find(name);
-    Problem problem = found == worst.end() ? Problem{name, CaseState::failed, lost} : found->second;
+    const auto reason = why.find(name);
+    const bool told = reason != why.end() && !reason->second.empty();
+    Problem problem{name, CaseState::failed, told ? reason->second : lost};
+    if (found != worst.end() && (!told || found->second.state > CaseState::failed)) problem = found->second;
     problem.name = name;
     if (problem.state != CaseState::measured) problems.push_back(std::move(problem));
   }

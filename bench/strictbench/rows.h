@@ -1,7 +1,9 @@
 /// What the result file of one process says about the cases that the process was to measure.
 #pragma once
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,9 +28,18 @@ nlohmann::json parse_results(const std::string& text);
 /// where there is no whole row.
 std::optional<std::string> salvage(const std::string& text);
 
+/// One result file with the rows of several, each as whole as salvage() leaves it, and the first one's
+/// context. A number that JSON has not becomes null.
+std::string merged(const std::vector<std::string>& texts);
+
+/// The cases that a result file, whole or empty, has any row of.
+std::set<std::string> cases_with_rows(const std::string& text);
+
 /// The cases without a usable measurement, in the order of `cases`. A case with several rows is as good as
-/// its worst; a case without any failed for the reason `lost`.
+/// its worst. One that is named in `why` failed for that reason, whatever its rows, unless they are wrong;
+/// one without any row for the reason `lost`.
 std::vector<Problem> find_problems(const nlohmann::json& document, const std::vector<std::string>& cases,
-                                   const std::string& lost);
+                                   const std::string& lost,
+                                   const std::map<std::string, std::string>& why = {});
 
 }  // namespace strictbench::runner

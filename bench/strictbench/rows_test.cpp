@@ -105,6 +105,27 @@ TEST(FindProblems, ACaseWithoutARowIsFailedForTheReasonGiven) {
   EXPECT_EQ(find_problems(nlohmann::json(), {name}, "lost").size(), 1u);
 }
 
+TEST(FindProblems, AReasonFromElsewhereFailsACaseWithRowsToo) {
+  const std::map<std::string, std::string> why{{name, "died with its neighbour"}};
+  const auto found = [&](const std::string& fields) {
+    return find_problems(parse_results(file(row(fields))), {name}, "lost", why).at(0);
+  };
+  EXPECT_EQ(found("\"real_time\": 1.5").reason, "died with its neighbour");
+  EXPECT_EQ(found("\"error_occurred\": true, \"error_message\": \"check failed: 3\"").state,
+            CaseState::wrong);
+  EXPECT_EQ(find_problems(nlohmann::json(), {name}, "lost", why).at(0).reason, "died with its neighbour");
+}
+
+TEST(Merged, RowsOfAllUnderTheFirstContext) {
+  const std::string text = merged({file(row("\"real_time\": 1.5")), file(row("\"real_time\": NaN"))});
+  const nlohmann::json document = parse_results(text);
+  ASSERT_EQ(document.at("benchmarks").size(), 2u);
+  EXPECT_EQ(document["benchmarks"][0]["real_time"], 1.5);
+  EXPECT_TRUE(document["benchmarks"][1]["real_time"].is_null());
+  EXPECT_EQ(cases_with_rows(text), std::set<std::string>{name});
+  EXPECT_TRUE(cases_with_rows("").empty());
+}
+
 TEST(FindProblems, AnAggregateIsNoRowOfItsCase) {
   EXPECT_EQ(problems(row("\"run_type\": \"aggregate\", \"real_time\": 1.5")).size(), 1u);
 }

@@ -43,6 +43,37 @@ class RunFaultsTest(runner_testing.RunnerTestCase):
                 self.assertIn("failed   bad/new/", result.stdout)
                 shutil.rmtree(self.out)
 
+    def test_the_cases_behind_one_that_kills_the_process_are_measured_all_the_same(self):
+        variants = ["legacy", "one", "two", "three", "new"]
+        self.install("bad", variants=variants, faults={"one": "SIGSEGV", "three": "hang"}, phases=["inputs", "check"])
+        result = self.run_bench("--processes", "2", "--timeout", "1.5")
+        self.assertEqual(result.returncode, 1)
+        for number in range(2):
+            process = self.process("bad", number)
+            self.assertEqual(process["status"], "crashed")
+            self.assertEqual([problem["case"].split("/")[1] for problem in process["problems"]], ["one", "three"])
+            self.assertRegex(process["problems"][0]["reason"], "^ended by SIGSEGV in bad/one/.*illegal address")
+            self.assertRegex(process["problems"][1]["reason"], "^ran past its time limit of 1.5 s in bad/three/")
+            self.assertEqual(len(process["restarts"]), 2)
+            rows = self.rows("bad", number)
+            self.assertEqual([row["name"].split("/")[1] for row in rows], ["legacy", "two", "new"])
+            self.assertEqual({row["process_of_test"] for row in rows}, {str(number)})
+        self.assertEqual(self.starts(), [("bad", 0)] * 3 + [("bad", 1)] * 3)
+        self.assert_whole()
+        self.assertIn("(in 2 of 2 processes): ran past its time limit", result.stdout)
+        self.assertIn("failed", self.strictbench("table", self.out).stdout)
+
+    def test_a_machine_on_which_nothing_works_any_more_ends_the_starts(self):
+        variants = [f"variant{number}" for number in range(30)]
+        self.install("bad", variants=variants, faults=dict.fromkeys(variants, "SIGSEGV"), phases=["check"])
+        self.assertEqual(self.run_bench("--processes", "1").returncode, 1)
+        self.assertEqual(len(self.starts()), 6)
+        problems = self.process("bad")["problems"]
+        self.assertEqual(len(problems), 30)
+        self.assertRegex(problems[0]["reason"], "^ended by SIGSEGV in bad/variant0/")
+        self.assertRegex(problems[-1]["reason"], "^not measured, after starts in a row that ended without a result")
+        self.assertFalse(os.path.exists(os.path.join(self.out, "bad.0.json")))
+
     def test_a_process_past_its_time_limit_is_ended_with_its_children(self):
         start = time.monotonic()
         result, process = self.failing("hang", "--timeout", "1.5")

@@ -64,6 +64,7 @@ Json to_json(const ProcessRecord& process) {
   if (process.signal) json["signal"] = *process.signal;
   if (!process.reason.empty()) json["reason"] = process.reason;
   json["seconds"] = process.seconds;
+  if (!process.restarts.empty()) json["restarts"] = process.restarts;
   json["cases"] = process.cases;
   for (const Problem& problem : process.problems) {
     json["problems"].push_back(
@@ -87,6 +88,7 @@ ProcessRecord process_from(const Json& json) {
   if (json.contains("signal")) process.signal = json["signal"].get<int>();
   process.reason = json.value("reason", "");
   json.at("seconds").get_to(process.seconds);
+  process.restarts = json.value("restarts", std::vector<std::string>{});
   json.at("cases").get_to(process.cases);
   for (const Json& problem : json.value("problems", Json::array())) {
     process.problems.push_back({problem.at("case").get<std::string>(), problem.at("state").get<CaseState>(),

@@ -41,9 +41,10 @@ struct ProcessRecord {
   std::optional<int> signal;
   std::string reason;  ///< why it is not ok
   double seconds = 0;
-  std::vector<std::string> cases;  ///< what it was to measure
-  std::vector<Problem> problems;   ///< what it did not measure
-  Suspects suspects;               ///< samples that no comparison will take
+  std::vector<std::string> restarts;  ///< why it was started again for the cases left, each time
+  std::vector<std::string> cases;     ///< what it was to measure
+  std::vector<Problem> problems;      ///< what it did not measure
+  Suspects suspects;                  ///< samples that no comparison will take
 };
 
 enum class RunStatus { running, complete, interrupted };
