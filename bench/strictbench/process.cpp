@@ -17,6 +17,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "bench/strictbench/keeper.h"
+
 namespace strictbench::runner {
 namespace {
 
@@ -194,12 +196,14 @@ Ending run_child(const ChildCommand& command, StopSignals& signals) {
   if (ending.stopped_by != 0) return ending;
 
   Pipe output, error, progress;
+  const Keeper keeper;
   const Clock::time_point start = Clock::now();
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) fail("cannot start a process");
   if (child == 0) become(command, parent, signals.mask_before(), output, error, progress);
   setpgid(child, child);  // in the child too: whoever comes first
+  keeper.keep(child);
   Pipe::close_end(output.write);
   Pipe::close_end(error.write);
   Pipe::close_end(progress.write);

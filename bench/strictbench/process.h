@@ -63,7 +63,8 @@ struct Ending {
 };
 
 /// Runs `command` in a process group of its own and returns when it has ended and nothing of its group is
-/// left. The child is killed when its time is up, when a stop signal arrives, and when this process dies.
+/// left. The child and its group are killed when its time is up, when a stop signal arrives, and when this
+/// process dies.
 Ending run_child(const ChildCommand& command, StopSignals& signals);
 
 /// "SIGSEGV" for 11: what a person searches for.

@@ -107,7 +107,7 @@ class RunResumeTest(runner_testing.RunnerTestCase):
         runner.kill()
         runner.wait()
         self.assertTrue(wait_for(lambda: gone(hung["hangs"])))
-        os.kill(hung["grandchild"], signal.SIGKILL)  # nobody was left to end it
+        self.assertTrue(wait_for(lambda: gone(hung["grandchild"])))
         self.assert_whole()
         self.assertEqual([p["status"] for p in self.record()["processes"]], ["ok", "running", "pending"])
         os.remove(self.path("hang"))
