@@ -9,6 +9,7 @@
 
 #include "bench/strictbench/adaptive.h"
 #include "bench/strictbench/commands.h"
+#include "bench/strictbench/device_lock.h"
 #include "bench/strictbench/executables.h"
 #include "bench/strictbench/files.h"
 #include "bench/strictbench/fresh_run.h"
@@ -61,13 +62,13 @@ void require_writable(const std::string& output) {
 }
 
 RunRecord record_of(const AbArguments& arguments, const char* option, const std::string& build,
-                    StopSignals& signals) {
+                    StopSignals& signals, DeviceLocks& locks) {
   RunOptions options = arguments.run.options;
   options.executables = executables_of(option, build).string();
   if (!arguments.run.processes_given()) options.processes = least_processes;
   options.most_processes = arguments.run.processes_given() ? options.processes : most_processes;
   const std::vector<Executable> found =
-      find_executables(options.executables, {options.filter, options.device}, signals);
+      find_executables(options.executables, {options.filter, options.device}, signals, &locks);
   // What the head lacks is missing; without a base there is nothing to compare with.
   if (build == arguments.base) require_selected(found, options.filter);
   RunRecord record = fresh_record(options, found, signals);
@@ -90,8 +91,9 @@ class Ab {
   Ab(const AbArguments& arguments, StopSignals& signals)
       : arguments_(arguments),
         signals_(signals),
-        base_(record_of(arguments, "--base", arguments.base, signals)),
-        head_(record_of(arguments, "--head", arguments.head, signals)),
+        locks_(arguments.run.wait, signals),
+        base_(record_of(arguments, "--base", arguments.base, signals, locks_)),
+        head_(record_of(arguments, "--head", arguments.head, signals, locks_)),
         looks_(looks_between(base_.options.processes, base_.options.most_processes)) {
     require_one_device(base_, head_);
     head_.seed = base_.seed;  // one order for both
@@ -190,6 +192,7 @@ class Ab {
 
   const AbArguments& arguments_;
   StopSignals& signals_;
+  DeviceLocks locks_;
   RunRecord base_;
   RunRecord head_;
   std::vector<int> looks_;

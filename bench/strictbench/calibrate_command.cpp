@@ -15,6 +15,7 @@
 #include "bench/strictbench/calibration_cases.h"
 #include "bench/strictbench/calibration_output.h"
 #include "bench/strictbench/commands.h"
+#include "bench/strictbench/device_lock.h"
 #include "bench/strictbench/executables.h"
 #include "bench/strictbench/files.h"
 #include "bench/strictbench/fresh_run.h"
@@ -81,14 +82,15 @@ std::set<std::string> select_default(std::vector<Executable>& executables,
   return missing;
 }
 
-RunRecord begin(const CalibrateArguments& arguments, StopSignals& signals, std::vector<Planned>& planned) {
+RunRecord begin(const CalibrateArguments& arguments, StopSignals& signals, DeviceLocks& locks,
+                std::vector<Planned>& planned) {
   RunOptions options = arguments.run.options;
   options.processes = options.most_processes = arguments.processes();
   options.flags = {delays_flag()};
   options.executables =
       fs::absolute(arguments.executables.empty() ? own_folder() : fs::path(arguments.executables)).string();
   std::vector<Executable> found =
-      find_executables(options.executables, {options.filter, options.device, options.flags}, signals);
+      find_executables(options.executables, {options.filter, options.device, options.flags}, signals, &locks);
   std::set<std::string> missing;
   if (options.filter.empty()) {
     const bool gpu = std::ranges::any_of(found, [](const Executable& one) { return !one.gpu_name.empty(); });
@@ -198,9 +200,10 @@ int calibrate(const CalibrateArguments& arguments) {
     return evaluate(folder, arguments);
   }
   StopSignals signals;
+  DeviceLocks locks(arguments.run.wait, signals);
   try {
     std::vector<Planned> planned;
-    RunRecord record = begin(arguments, signals, planned);
+    RunRecord record = begin(arguments, signals, locks, planned);
     const std::string name = folder_name(utc_compact(), record.commit, record.dirty, record.device);
     const fs::path folder = create_folder(arguments.run.out, name + "_calibration");
     const FolderLock lock(folder);

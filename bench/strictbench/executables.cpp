@@ -129,10 +129,14 @@ bool holds_executables(const fs::path& folder) {
 }
 
 std::vector<Executable> find_executables(const fs::path& folder, const Selection& selection,
-                                         StopSignals& signals) {
+                                         StopSignals& signals, DeviceLocks* locks) {
   std::vector<Executable> executables;
+  // The CPU is known by that name beforehand.
+  if (locks != nullptr && selection.device == "cpu") locks->take(selection.device);
   for (const fs::path& path : require_benchmarks(folder)) {
     executables.push_back(describe(path, selection, signals));
+    const Executable& found = executables.back();
+    if (locks != nullptr) locks->take(found.gpu_uuid.empty() ? found.device : found.gpu_uuid);
   }
   return executables;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/strictbench/device_lock.h"
 #include "bench/strictbench/process.h"
 
 namespace strictbench::runner {
@@ -22,7 +23,7 @@ struct Executable {
   std::string operator_name;
   std::string device;      ///< as it names it
   std::string gpu_name;    ///< empty on the CPU
-  std::string gpu_uuid;    ///< the same
+  std::string gpu_uuid;    ///< empty on the CPU
   std::string build_type;  ///< "release" or "debug"
   std::vector<Case> cases;
   nlohmann::ordered_json description;
@@ -43,10 +44,11 @@ std::filesystem::path own_folder();
 /// Whether `folder` holds a `bench_<operator>`.
 bool holds_executables(const std::filesystem::path& folder);
 
-/// All executables `bench_<operator>` in `folder` by name, each asked what it selects. Throws UsageError with
-/// the executable's own line where it refuses, and Stopped on a stop signal.
+/// All executables `bench_<operator>` in `folder` by name, each asked what it selects. With `locks` the
+/// device that an answer names is taken before the next is asked, since asking starts work on it. Throws
+/// UsageError with the executable's own line where it refuses, and Stopped on a stop signal.
 std::vector<Executable> find_executables(const std::filesystem::path& folder, const Selection& selection,
-                                         StopSignals& signals);
+                                         StopSignals& signals, DeviceLocks* locks = nullptr);
 
 /// Throws UsageError, naming what exists, where nothing is selected.
 void require_selected(const std::vector<Executable>& executables, const std::string& filter);

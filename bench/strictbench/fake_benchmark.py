@@ -54,6 +54,8 @@ if "--describe" in flags:
               "cases": cases}}
     if "gpu_name" in CONFIG and device != "cpu":
         answer["gpu_name"] = CONFIG["gpu_name"]
+        if "gpu_uuid" in CONFIG:
+            answer["gpu_uuid"] = CONFIG["gpu_uuid"]
     print(json.dumps(answer))
     sys.exit(0)
 
@@ -182,5 +184,53 @@ def install(folder, operator, **config):
     path = os.path.join(folder, "bench_" + operator)
     with open(path, "w", encoding="utf-8") as stream:
         stream.write(TEMPLATE.format(python=sys.executable, config=json.dumps(config)))
+    os.chmod(path, 0o755)
+    return log
+
+
+QUICK = r'''#!/bin/sh
+# A benchmark executable that starts in a millisecond and behaves: for runs of very many processes.
+out= index= describe=
+for word; do
+  case "$word" in
+    --describe) describe=yes ;;
+    --benchmark_out=*) out=${word#*=} ;;
+    --benchmark_context=process_index=*) index=${word#*process_index=} index=${index%%,*} ;;
+  esac
+done
+name() { printf "OPERATOR/$1/rows:64/cols:128/dtype:fp32/timer:cpu"; }
+if [ "$describe" ]; then
+  printf '{"operator": "OPERATOR", "device": "cpu", "build_type": "release", "cases": ['
+  for variant in legacy new; do
+    printf '%s{"name": "%s", "variant": "%s", "shape": "rows:64/cols:128/dtype:fp32", "timer": "cpu",' \
+      "$comma" "$(name $variant)" $variant
+    printf ' "gating": true, "selected": true}'
+    comma=,
+  done
+  echo ']}'
+  exit
+fi
+echo "OPERATOR $index $$ $out" >> 'LOG'
+printf '{"context": {"date": "2026-11-29", "build_type": "release", "process_index": "%s"}, "benchmarks": [' "$index" > "$out"
+for variant in legacy new; do
+  printf '{"case": "%s", "index": 0, "total": 2, "phase": "check"}\n' "$(name $variant)" >&3
+  PAUSE
+  printf '%s{"name": "%s/manual_time", "run_name": "%s/manual_time", "run_type": "iteration", "repetitions": 1,' \
+    "$comma" "$(name $variant)" "$(name $variant)" >> "$out"
+  printf ' "iterations": 10, "real_time": 12.5%s, "cpu_time": 12.5, "time_unit": "us"}' "$index" >> "$out"
+  comma=,
+done
+echo ']}' >> "$out"
+'''
+
+
+def install_quick(folder, operator, seconds=0):
+    """The same for a fake that only behaves, but starts at once; returns the path of its log: operator, process,
+    pid and result file of each start, a line each."""
+    log = os.path.join(folder, "quick.log")
+    path = os.path.join(folder, "bench_" + operator)
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.write(QUICK.replace("OPERATOR", operator).replace("LOG", log)
+                     .replace("PAUSE", f"sleep {seconds}" if seconds else ":"))
     os.chmod(path, 0o755)
     return log

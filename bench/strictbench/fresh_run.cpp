@@ -79,6 +79,8 @@ void RunArguments::add_to(CLI::App& command, const std::string& rounds) {
                          "cpu, cuda or the index of a GPU (default: GPU 0 where there is one)"));
   add(command.add_option("--out", out,
                          "Result folder; must not exist (default: results/<utc>_<commit>_<device>)"));
+  // Of this start and not of the run: a resumed one takes it too.
+  command.add_flag("--wait", wait, "Wait while another strictbench measures on the device");
   add(command.add_flag("--allow-debug", options.allow_debug, "Measure a debug build"));
 }
 

@@ -16,6 +16,7 @@ class RunArguments {
  public:
   RunOptions options;
   std::string out;
+  bool wait = false;  ///< for a device that another command measures on
 
   /// Adds them to `command`; `rounds` says how many processes there are where --processes is not given.
   void add_to(CLI::App& command, const std::string& rounds);

@@ -10,6 +10,7 @@
 
 #include "bench/strictbench/adaptive.h"
 #include "bench/strictbench/commands.h"
+#include "bench/strictbench/device_lock.h"
 #include "bench/strictbench/executables.h"
 #include "bench/strictbench/files.h"
 #include "bench/strictbench/fresh_run.h"
@@ -42,12 +43,12 @@ constexpr int exit_undecided = 3;
 
 /// A run that begins, with its first rounds planned.
 RunRecord begin(const RunArguments& arguments, const std::string& executables, StopSignals& signals,
-                std::vector<Planned>& planned) {
+                DeviceLocks& locks, std::vector<Planned>& planned) {
   arguments.require_usable();
   RunOptions options = arguments.options;
   options.executables = fs::absolute(executables.empty() ? own_folder() : fs::path(executables)).string();
   const std::vector<Executable> found =
-      find_executables(options.executables, {options.filter, options.device}, signals);
+      find_executables(options.executables, {options.filter, options.device}, signals, &locks);
   require_selected(found, options.filter);
   RunRecord record = fresh_record(options, found, signals);
   if (options.kernels) plan_kernels(record);
@@ -61,7 +62,7 @@ RunRecord begin(const RunArguments& arguments, const std::string& executables, S
 }
 
 /// Throws UsageError where times measured now would not belong to those that the record holds.
-void require_unchanged(RunRecord& record, const fs::path& folder, StopSignals& signals) {
+void require_unchanged(RunRecord& record, const fs::path& folder, StopSignals& signals, DeviceLocks& locks) {
   const std::string refused = "cannot resume " + folder.string() + ": ";
   std::string gpu_name;
   for (const auto& [name, executable] : record.executables) {
@@ -71,8 +72,8 @@ void require_unchanged(RunRecord& record, const fs::path& folder, StopSignals& s
       throw UsageError(refused + path.string() + " was built anew since");
     }
   }
-  for (const Executable& now : find_executables(record.options.executables,
-                                                {record.options.filter, record.options.device}, signals)) {
+  for (const Executable& now : find_executables(
+           record.options.executables, {record.options.filter, record.options.device}, signals, &locks)) {
     const auto before = record.executables.find(now.operator_name);
     if (before == record.executables.end()) continue;
     if (now.gpu_name != before->second.gpu_name) {
@@ -183,10 +184,11 @@ int measure_and_say(RunRecord& record, const fs::path& folder, std::vector<Plann
 int run(const RunArguments& arguments, const std::string& executables, const std::string& resume) {
   open_missing_standard_streams();
   StopSignals signals;
+  DeviceLocks locks(arguments.wait, signals);
   try {
     if (resume.empty()) {
       std::vector<Planned> planned;
-      RunRecord record = begin(arguments, executables, signals, planned);
+      RunRecord record = begin(arguments, executables, signals, locks, planned);
       const fs::path folder = create_folder(
           arguments.out, folder_name(utc_compact(), record.commit, record.dirty, record.device));
       const FolderLock lock(folder);
@@ -207,7 +209,7 @@ int run(const RunArguments& arguments, const std::string& executables, const std
       std::printf("%s is complete: nothing to do\n", folder.c_str());
       return 0;
     }
-    require_unchanged(record, folder, signals);
+    require_unchanged(record, folder, signals, locks);
     return measure_and_say(record, folder, left_of(record), signals);
   } catch (const Stopped& stopped) {
     return stopped.exit_code();

@@ -45,6 +45,8 @@ class RunnerTestCase(unittest.TestCase):
         self.bin = self.path("bin")
         os.mkdir(self.bin)
         self.out = self.path("out")
+        # Tests measure nothing that another run could disturb, and ctest runs several at once.
+        os.environ["STRICTBENCH_LOCKS"] = self.path("locks")
 
     def path(self, *parts):
         return os.path.join(self.folder, *parts)

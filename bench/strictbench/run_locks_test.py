@@ -1,0 +1,135 @@
+"""Proves that two measurements never share a device or a folder, and that a lock goes with its owner.
+
+Usage: run_locks_test.py STRICTBENCH [unittest arguments]
+"""
+import os
+import signal
+import subprocess
+import unittest
+
+import fake_benchmark
+import runner_testing
+from runner_testing import wait_for
+
+
+class RunLocksTest(runner_testing.RunnerTestCase):
+    def setUp(self):
+        super().setUp()
+        self.second = self.path("second")
+        os.mkdir(self.path("other"))
+
+    def owner(self, *arguments, **options):
+        """A run that hangs until the file `hang` is removed, as others meet it."""
+        with open(self.path("hang"), "w", encoding="utf-8"):
+            pass
+        self.install("row_fold", while_exists=self.path("hang"), behaviour="hang", **options)
+        runner = self.start("--processes", "1", *arguments)
+        self.assertTrue(wait_for(lambda: any("hangs" in call for call in self.calls())))
+        return runner
+
+    def refused(self, *command):
+        result = self.strictbench(*command)
+        self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (2, "", 1), result.stderr)
+        self.assertFalse(os.path.exists(self.second))
+        return result.stderr
+
+    def run_second(self, *arguments, folder=""):
+        return ["run", "--executables", folder or self.bin, "--out", self.second, "--processes", "1", *arguments]
+
+    def test_a_second_run_is_refused_in_one_line_that_names_the_owner(self):
+        owner = self.owner()
+        line = self.refused(*self.run_second())
+        user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
+        self.assertRegex(line, rf"^strictbench: cpu is being measured by {user}, process {owner.pid}, "
+                               r"since 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ: .* run --executables .*give --wait to queue")
+
+    def test_ab_calibrate_and_resume_are_refused_too(self):
+        fake_benchmark.install(self.path("other"), "row_fold", behaviour="error row")
+        first = self.path("first")
+        self.strictbench("run", "--executables", self.path("other"), "--out", first, "--processes", "1")
+        owner = self.owner()
+        for command in (["ab", "--base", self.bin, "--head", self.bin, "--out", self.second],
+                        ["calibrate", "--executables", self.bin, "--filter", ".", "--out", self.second],
+                        ["run", "--resume", first]):
+            self.assertIn(f"process {owner.pid}", self.refused(*command))
+
+    def test_one_that_waits_measures_when_the_device_is_free(self):
+        owner = self.owner()
+        waiting = subprocess.Popen(self.command(*self.run_second("--wait")), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(waiting.kill)
+        line = waiting.stderr.readline()
+        self.assertIn("strictbench: waiting: cpu is being measured by", line)
+        self.assertFalse(os.path.exists(self.second))
+        os.remove(self.path("hang"))
+        owner.send_signal(signal.SIGINT)
+        owner.communicate(timeout=10)
+        self.assertEqual(owner.returncode, 130)
+        stdout, stderr = waiting.communicate(timeout=20)
+        self.assertEqual((waiting.returncode, stderr), (0, ""), stdout)
+        self.assertTrue(os.path.exists(os.path.join(self.second, "row_fold.0.json")))
+
+    def test_a_stop_signal_ends_the_wait(self):
+        self.owner()
+        waiting = subprocess.Popen(self.command(*self.run_second("--wait")), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(waiting.kill)
+        waiting.stderr.readline()
+        waiting.send_signal(signal.SIGTERM)
+        stdout, stderr = waiting.communicate(timeout=10)
+        self.assertEqual((waiting.returncode, stdout, stderr), (143, "", ""))
+        self.assertFalse(os.path.exists(self.second))
+
+    def test_a_killed_owner_locks_nobody_out(self):
+        owner = self.owner()
+        owner.kill()
+        owner.wait()
+        os.remove(self.path("hang"))
+        result = self.strictbench(*self.run_second())
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_each_gpu_has_a_lock_of_its_own(self):
+        gpu = {"gpu_name": "NVIDIA H200", "device": "cuda"}
+        owner = self.owner(**gpu, gpu_uuid="GPU-1")
+        self.assertIn("GPU-1 is being measured by", self.refused(*self.run_second()))
+        for name, options in (("GPU-2", {**gpu, "gpu_uuid": "GPU-2"}), ("cpu", {})):
+            fake_benchmark.install(self.path("other"), "row_fold", **options)
+            out = self.path("out-" + name)
+            result = self.strictbench("run", "--executables", self.path("other"), "--out", out, "--processes", "1")
+            self.assertEqual((result.returncode, result.stderr), (0, ""), name)
+        self.assertIsNone(owner.poll())
+        self.assertEqual(sorted(os.listdir(self.path("locks"))),
+                         [f"strictbench.{name}.lock" for name in ("GPU-1", "GPU-2", "cpu")])
+
+    def test_a_lock_that_cannot_be_is_one_line(self):
+        self.install("row_fold")
+        os.environ["STRICTBENCH_LOCKS"] = os.path.join(self.bin, "bench_row_fold", "inside")
+        self.assertRegex(self.refused(*self.run_second()),
+                         "^strictbench: cannot lock .*strictbench.cpu.lock: Not a directory; .*STRICTBENCH_LOCKS")
+        locks = self.path("locks")
+        os.mkdir(locks)
+        os.environ["STRICTBENCH_LOCKS"] = locks
+        os.symlink("/dev/null", os.path.join(locks, "strictbench.cpu.lock"))  # nobody's link is followed
+        self.assertIn("cannot lock", self.refused(*self.run_second()))
+
+    @unittest.skipIf(os.geteuid() != 0, "two users take root")
+    def test_users_lock_each_other_out_and_in(self):
+        nobody = 65534
+        os.mkdir(self.path("locks"))
+        for path, mode in ((self.folder, 0o777), (self.path("other"), 0o777), (self.path("locks"), 0o1777)):
+            os.chmod(path, mode)
+        fake_benchmark.install_quick(self.path("other"), "row_fold")
+        command = self.command(*self.run_second(folder=self.path("other")))
+        owner = self.owner()
+        second = subprocess.run(command, user=nobody, capture_output=True, text=True, timeout=20, check=False)
+        self.assertIn(f"being measured by root, process {owner.pid}", second.stderr)
+        self.assertEqual(second.returncode, 2)
+        owner.kill()
+        owner.wait()
+        os.remove(self.path("hang"))
+        second = subprocess.run(command, user=nobody, capture_output=True, text=True, timeout=20, check=False)
+        self.assertEqual((second.returncode, second.stderr), (0, ""))
+
+
+if __name__ == "__main__":
+    runner_testing.main()
