@@ -1,6 +1,7 @@
 #include "bench/strictbench/arm.h"
 
 #include <algorithm>
+#include <csignal>
 #include <optional>
 #include <system_error>
 
@@ -15,12 +16,17 @@ namespace fs = std::filesystem;
 namespace strictbench::runner {
 namespace {
 
+/// Where a process writes its results before they are whole.
+fs::path temporary_of(const fs::path& folder, const ProcessRecord& process) {
+  return folder / (process.file + ".tmp");
+}
+
 std::vector<std::string> arguments_of(const RunRecord& record, const ProcessRecord& process,
                                       const fs::path& folder) {
   const MeasuredExecutable& executable = record.executables.at(process.operator_name);
   std::vector<std::string> arguments{executable_path(record, process.operator_name).string(),
                                      "--device=" + executable.device,
-                                     "--benchmark_out=" + (folder / process.file).string() + ".tmp",
+                                     "--benchmark_out=" + temporary_of(folder, process).string(),
                                      "--benchmark_out_format=json",
                                      "--oracle-cache=" + oracle_folder(folder).string(),
                                      "--progress-fd=" + std::to_string(progress_descriptor),
@@ -115,7 +121,9 @@ void judge_ending(ProcessRecord& process, const Ending& ending, const CaseProgre
     process.reason = "ran past its time limit of " + duration_text(timeout) + place;
   } else if (ending.signal != 0) {
     process.status = ProcessStatus::crashed;
-    process.reason = with_message("ended by " + signal_name(ending.signal) + place, ending);
+    // We did not: that would be its time limit or a stop signal.
+    const std::string by = ending.signal == SIGKILL ? ", which strictbench did not send: out of memory?" : "";
+    process.reason = with_message("ended by " + signal_name(ending.signal) + place + by, ending);
   } else if (ending.exit_code != 0) {
     process.status = ProcessStatus::failed;
     process.reason = with_message("exited with code " + std::to_string(ending.exit_code) + place, ending);
@@ -124,9 +132,14 @@ void judge_ending(ProcessRecord& process, const Ending& ending, const CaseProgre
   }
 }
 
+void remove_leftovers(const RunRecord& record, const fs::path& folder) {
+  fs::remove_all(scratch_folder(folder));
+  for (const ProcessRecord& process : record.processes) fs::remove(temporary_of(folder, process));
+}
+
 Arm::Arm(RunRecord& record, fs::path folder) : record_(record), folder_(std::move(folder)) {
   for (const auto& [name, executable] : record_.executables) built_[name] = build_of(name);
-  fs::remove_all(scratch_folder(folder_));  // of a run that was killed: its last file may be a part
+  remove_leftovers(record_, folder_);
   fs::create_directories(oracle_folder(folder_));
   record_.status = RunStatus::running;
   record_.finished_utc.clear();
@@ -148,8 +161,7 @@ int Arm::measure(ProcessRecord& process, StopSignals& signals, const Watch& watc
                              " was built anew during the run");
   }
   const fs::path kept = folder_ / process.file;
-  fs::path temporary = kept;
-  temporary += ".tmp";
+  const fs::path temporary = temporary_of(folder_, process);
   process.status = ProcessStatus::running;
   process.exit_code.reset();
   process.signal.reset();
@@ -177,7 +189,7 @@ int Arm::measure(ProcessRecord& process, StopSignals& signals, const Watch& watc
     const Left left = read_left(temporary);
     if (one.status == ProcessStatus::ok && !left.whole) {
       one.status = ProcessStatus::failed;
-      one.reason = left.unreadable;
+      one.reason = (at.name.empty() ? "" : "exited with code 0 in " + at.text() + ": ") + left.unreadable;
     }
     add_ending(process, one);
     last_is_whole = left.whole;
@@ -189,7 +201,9 @@ int Arm::measure(ProcessRecord& process, StopSignals& signals, const Watch& watc
                   .at = at.name,
                   .phase = at.phase,
                   .reason = one.reason});
-    if (!starts.done()) process.restarts.push_back(one.reason);
+    if (!starts.done())
+      process.restarts.push_back(one.reason.empty() ? "a case that was suspected is measured alone"
+                                                    : one.reason);
   }
   const std::string rows = texts.size() > 1 ? merged(texts) : texts.empty() ? "" : texts[0];
   if (texts.size() == 1 && last_is_whole) {

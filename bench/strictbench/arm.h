@@ -20,6 +20,9 @@ std::filesystem::path executable_path(const RunRecord& record, const std::string
 std::filesystem::path scratch_folder(const std::filesystem::path& folder);
 std::filesystem::path oracle_folder(const std::filesystem::path& folder);
 
+/// Takes away what a run that was killed was writing: its last files may be parts.
+void remove_leftovers(const RunRecord& record, const std::filesystem::path& folder);
+
 /// Sets what became of a process, judged by how it ended alone; `at` is where it was.
 void judge_ending(ProcessRecord& process, const Ending& ending, const CaseProgress& at, double timeout);
 

@@ -151,6 +151,9 @@ for number, case in enumerate(measured, start=1):
                 os._exit(0)
             log(operator=operator, process=index, hangs=os.getpid(), grandchild=grandchild)
             time.sleep(60)
+        elif doing == "exit 0":
+            stream.flush()
+            os._exit(0)
         elif doing == "chatter":
             while True:
                 os.write(1, b"x" * 65536)

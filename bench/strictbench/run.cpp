@@ -205,6 +205,7 @@ int run(const RunArguments& arguments, const std::string& executables, const std
     find_lost_files(record, folder);
     if (record.status == RunStatus::complete && all_ok(record) && kernels_ok(record)) {
       // A run that was killed behind its last process.
+      remove_leftovers(record, folder);
       if (!fs::exists(folder / summary_file_name)) write_summary_file(folder);
       std::printf("%s is complete: nothing to do\n", folder.c_str());
       return 0;

@@ -5,13 +5,20 @@ Usage: run_faults_test.py STRICTBENCH [unittest arguments]
 import glob
 import json
 import os
+import pathlib
 import re
+import resource
 import shutil
 import signal
+import sys
 import time
 
 import runner_testing
 from runner_testing import gone, wait_for
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "report" / "pictures"))
+
+import result_folder  # noqa: E402  (found through the line above)
 
 
 class RunFaultsTest(runner_testing.RunnerTestCase):
@@ -62,6 +69,21 @@ class RunFaultsTest(runner_testing.RunnerTestCase):
         self.assert_whole()
         self.assertIn("(in 2 of 2 processes): ran past its time limit", result.stdout)
         self.assertIn("failed", self.strictbench("table", self.out).stdout)
+        for case in result_folder.read(pathlib.Path(self.out)).cases.values():
+            self.assertEqual({variant: measured.status() for variant, measured in case.items()},
+                             {"legacy": "ok", "two": "ok", "new": "ok", "one": "failed", "three": "failed"})
+            self.assertEqual(len(case["new"].medians()), 2)
+
+    def test_one_that_exits_amid_a_case_has_failed_on_that_case(self):
+        self.install("bad", variants=["legacy", "odd", "new"], faults={"odd": "exit 0"}, phases=["check"])
+        self.assertEqual(self.run_bench("--processes", "1").returncode, 1)
+        (problem,) = self.process("bad")["problems"]
+        self.assertRegex(problem["reason"], r"^exited with code 0 in bad/odd/.* \(check\): left a result file that")
+        self.assertEqual([row["name"].split("/")[1] for row in self.rows("bad")], ["legacy", "new"])
+
+    def test_one_that_is_killed_from_outside_is_said_to_be(self):
+        _, process = self.failing("SIGKILL")
+        self.assertRegex(process["reason"], "^ended by SIGKILL in bad/new/.*, which strictbench did not send: out of memory[?]")
 
     def test_a_machine_on_which_nothing_works_any_more_ends_the_starts(self):
         variants = [f"variant{number}" for number in range(30)]
@@ -177,6 +199,11 @@ class RunFaultsTest(runner_testing.RunnerTestCase):
         self.assertIn("built anew", stderr)
         self.assertEqual(self.record()["status"], "interrupted")
         self.assertEqual([p["status"] for p in self.record()["processes"]], ["ok", "pending", "pending"])
+
+    def test_too_few_open_files_are_one_line(self):
+        self.install("row_fold")
+        result = self.run_bench(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8)))
+        self.assert_unusable(result, "Too many open files")
 
     # Unusable input
 
