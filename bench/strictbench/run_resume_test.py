@@ -199,6 +199,23 @@ class RunResumeTest(runner_testing.RunnerTestCase):
         self.refuse_resume("bench_row_fold", "gone")
         self.assertEqual(len(self.starts()), 1)
 
+    def test_a_restart_of_the_machine_is_another_session_and_is_said(self):
+        self.install("good")
+        self.install("bad", behaviour="SIGSEGV", while_exists=self.path("fault"))
+        with open(self.path("fault"), "w", encoding="utf-8"):
+            pass
+        self.run_bench("--processes", "1")
+        os.remove(self.path("fault"))
+        record = self.record()
+        self.assertTrue(record["machine"]["before"]["boot_id"])
+        record["machine"]["before"]["boot_id"] = "another"
+        with open(os.path.join(self.out, "run.json"), "w", encoding="utf-8") as stream:
+            json.dump(record, stream)
+        result = self.strictbench("run", "--resume", self.out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("after a restart of the machine: what follows is another session", result.stdout)
+        self.assertEqual(sorted(self.starts()), [("bad", 0), ("bad", 0), ("good", 0)])
+
     def test_a_changed_gpu_is_refused(self):
         self.install("row_fold", behaviour="error row", gpu_name="NVIDIA H200", device="cuda")
         self.run_bench("--processes", "1")
