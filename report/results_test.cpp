@@ -251,6 +251,28 @@ TEST(ResultFolder, ARowThatOneProcessCrashedOnHasFailed) {
   EXPECT_EQ(side.benchmarks.size(), 2U);
 }
 
+TEST(ResultFolder, AProcessThatDiedOfSeveralCasesTellsEachByItsOwnReason) {
+  const Folder folder;
+  const std::string crashed = "op/new/rows:1/timer:graph";
+  const std::string hung = "op/new/rows:2/timer:graph";
+  const Json problems{{{"case", crashed}, {"state", "failed"}, {"reason", "ended by SIGSEGV"}},
+                      {{"case", hung}, {"state", "failed"}, {"reason", "ran past its time limit"}}};
+  folder.write("run.json", Json{{"status", "complete"},
+                                {"processes",
+                                 {process("op.0.json", "ok", {{"cases", {crashed, hung}}}),
+                                  process("op.1.json", "crashed",
+                                          {{"process", 1},
+                                           {"cases", {crashed, hung}},
+                                           {"reason", "ended by SIGSEGV"},
+                                           {"problems", problems}})}}});
+  folder.write("op.0.json", file_of({row(crashed, 1), row(hung, 1)}));
+  const Side side = read_side({folder.path()}, "real_time");
+  ASSERT_NE(side.find(crashed)->troubles, nullptr);
+  EXPECT_EQ(side.find(crashed)->troubles->failed_message, "op, process 1 crashed: ended by SIGSEGV");
+  ASSERT_NE(side.find(hung)->troubles, nullptr);
+  EXPECT_EQ(side.find(hung)->troubles->failed_message, "op, process 1 failed: ran past its time limit");
+}
+
 TEST(ResultFolder, ALostProcessIsToldEvenWhereOthersHaveItsRows) {
   const Folder folder;
   folder.write("run.json",

@@ -110,7 +110,7 @@ class Selftest : public Problem {
     // It passes its checks, and dies while it is sampled by turns with its neighbours.
     if (variant == "late_crash")
       return [runs = 0, copy = call("new")](Stream stream) mutable {
-        if (++runs > 100) std::abort();
+        if (++runs > 20) std::abort();
         copy(stream);
       };
 #ifdef STRICTBENCH_HAS_CUDA
