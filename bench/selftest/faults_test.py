@@ -49,8 +49,8 @@ class FaultsTest(unittest.TestCase):
         return subprocess.run([STRICTBENCH, *arguments], capture_output=True, text=True, timeout=300, env=environment)
 
     def measure(self, faults: list[str], *options: str) -> subprocess.CompletedProcess:
-        return self.strictbench("run", "--executables", os.path.dirname(BENCH), "--device", DEVICE, "--out", str(self.out),
-                                "--timeout", "3" if DEVICE == "cpu" else "15",
+        return self.strictbench("run", "--executables", os.path.dirname(BENCH), "--device", DEVICE,
+                                "--out", str(self.out), "--timeout", "3" if DEVICE == "cpu" else "15",
                                 "--filter", f"kind:({'|'.join(['right', *faults, 'last'])})/", *options)
 
     def record(self) -> dict:
@@ -89,7 +89,8 @@ class FaultsTest(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stderr)
         for process in range(2):
             self.assertEqual(self.measured(process), self.all_but(faults))
-        compared = self.strictbench("compare", "--baseline", str(self.out), "--contender", str(self.out), "--format", "json")
+        out = str(self.out)
+        compared = self.strictbench("compare", "--baseline", out, "--contender", out, "--format", "json")
         self.assertEqual(compared.returncode, 1, compared.stderr)
         verdicts = {row["name"].removesuffix("/manual_time"): row for row in json.loads(compared.stdout)["rows"]}
         for fault in faults:

@@ -71,6 +71,16 @@ bool died(const Ending& ending, const Left& left, const CaseProgress& at) {
   return !left.whole && at.phase != "done";  // something called exit()
 }
 
+/// Of an earlier attempt, or of starts that came to nothing.
+void forget_ending(ProcessRecord& process, ProcessStatus status) {
+  process.status = status;
+  process.exit_code.reset();
+  process.signal.reset();
+  process.reason.clear();
+  process.seconds = 0;
+  process.restarts.clear();
+}
+
 /// Takes over how one start ended; the first that did not end well stands for the process.
 void add_ending(ProcessRecord& process, const ProcessRecord& start) {
   process.seconds += start.seconds;
@@ -162,12 +172,7 @@ int Arm::measure(ProcessRecord& process, StopSignals& signals, const Watch& watc
   }
   const fs::path kept = folder_ / process.file;
   const fs::path temporary = temporary_of(folder_, process);
-  process.status = ProcessStatus::running;
-  process.exit_code.reset();
-  process.signal.reset();
-  process.reason.clear();
-  process.seconds = 0;
-  process.restarts.clear();
+  forget_ending(process, ProcessStatus::running);
   save(record_, folder_);
 
   // Arms of a calibration are measured against each other: there the cases of a process stay together.
@@ -179,8 +184,7 @@ int Arm::measure(ProcessRecord& process, StopSignals& signals, const Watch& watc
     CaseProgress at;
     const Ending ending = start(process, starts.next(), at, signals, watch);
     if (ending.stopped_by != 0) {
-      process.status = ProcessStatus::pending;
-      process.restarts.clear();
+      forget_ending(process, ProcessStatus::pending);
       fs::remove(temporary);
       return ending.stopped_by;
     }

@@ -214,7 +214,8 @@ if [ "$describe" ]; then
   exit
 fi
 echo "OPERATOR $index $$ $out" >> 'LOG'
-printf '{"context": {"date": "2026-11-29", "build_type": "release", "process_index": "%s"}, "benchmarks": [' "$index" > "$out"
+printf '{"context": {"date": "2026-11-29", "build_type": "release", "process_index": "%s"},' "$index" > "$out"
+printf '"benchmarks": [' >> "$out"
 for variant in legacy new; do
   printf '{"case": "%s", "index": 0, "total": 2, "phase": "check"}\n' "$(name $variant)" >&3
   PAUSE

@@ -47,6 +47,25 @@ class RunResumeTest(runner_testing.RunnerTestCase):
                 shutil.rmtree(self.out)
                 os.remove(os.path.join(self.bin, "calls.log"))
 
+    def test_a_stop_signal_behind_a_crash_leaves_the_whole_process_to_be_measured(self):
+        self.install("row_fold", variants=["legacy", "one", "two", "new"], faults={"one": "SIGSEGV", "two": "hang"},
+                     phases=["check"], while_exists=self.path("fault"))
+        with open(self.path("fault"), "w", encoding="utf-8"):
+            pass
+        runner = self.start("--processes", "1")
+        self.assertTrue(wait_for(lambda: any("hangs" in call for call in self.calls())))
+        runner.send_signal(signal.SIGTERM)
+        stdout, stderr = runner.communicate(timeout=10)
+        self.assertEqual((runner.returncode, stderr), (143, ""))
+        process = self.process("row_fold")
+        self.assertEqual(process["status"], "pending")
+        self.assertFalse({"reason", "signal", "restarts", "problems"} & set(process))
+        self.assertNotIn("failed", stdout)
+        self.assertEqual(os.listdir(self.out), ["run.json"])
+        os.remove(self.path("fault"))
+        self.assertEqual(self.strictbench("run", "--resume", self.out).returncode, 0)
+        self.assertEqual(len(self.rows("row_fold")), 4)
+
     def test_what_was_never_started_is_not_called_measured(self):
         self.install("dw_gemm")
         runner, _ = self.hanging()
