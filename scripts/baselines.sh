@@ -52,9 +52,10 @@ try:
     build = json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
 except (OSError, ValueError):  # then the run says what is wrong with it
     build = {}
-commit = build.get("git_commit") or "nocommit"
-dirty = "-dirty" if build.get("git_dirty") in (True, "true", "1") and commit != "nocommit" else ""
-print(f"{datetime.datetime.now(datetime.timezone.utc):%Y%m%dT%H%M%SZ}_{commit[:10]}{dirty}")' \
+commit = str(build.get("git_commit") or "")[:10] if isinstance(build, dict) else ""
+commit = commit if commit.isascii() and commit.isalnum() else "nocommit"
+dirty = "-dirty" if commit != "nocommit" and build.get("git_dirty") in (True, "true", "1") else ""
+print(f"{datetime.datetime.now(datetime.timezone.utc):%Y%m%dT%H%M%SZ}_{commit}{dirty}")' \
     "$(dirname "$1")/build.json")_${device:-cpu}
   if [[ -e $name ]]; then
     while [[ -e $name-$number ]]; do number=$((number + 1)); done

@@ -24,7 +24,7 @@ def run_of(folder: Path) -> dict[str, Any]:
     """What run.json says; nothing where it cannot be read."""
     try:
         run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):  # the last: nested without end
         return {}
     return run if isinstance(run, dict) else {}
 
@@ -42,7 +42,7 @@ def being_written(run: dict[str, Any]) -> bool:
         return False
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # the latter: a number that no process has
         return False
     except OSError:
         pass  # it is another user's

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import re
 import sys
@@ -50,10 +51,19 @@ class Answer(NamedTuple):
     row: Row
 
 
+def finite(value: Any) -> Any:
+    """The same with null for numbers that JSON has not: what is read here is written again."""
+    if isinstance(value, dict):
+        return {key: finite(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def read_rows(path: Path) -> dict[str, Any]:
     """A comparison as it stands in its file, after a look that it is one."""
     read_comparison(path)
-    return load(path)
+    return finite(load(path))
 
 
 def commits_of(baselines: list[Path]) -> dict[str, str]:
@@ -103,7 +113,8 @@ def questions(result: Path, baselines: list[Path]) -> int:
     asked: dict[str, list[str]] = {}
     for row in read_rows(result / "compare.json")["rows"]:
         name = canonical(row["name"])
-        if row["verdict"] in IN_DOUBT and name in commits:
+        # A question is a line that a shell reads: a name that would break it is not asked about.
+        if row["verdict"] in IN_DOUBT and name in commits and name.isprintable():
             asked.setdefault(commits[name], []).append(name)
     for commit, names in asked.items():
         print(f"{commit}\t{filter_of(names)}")
@@ -113,7 +124,9 @@ def questions(result: Path, baselines: list[Path]) -> int:
 def change_of(row: Row) -> str:
     """Of a result that is wrong no time is ever shown."""
     ratio = None if row.get("verdict") in ("wrong", "failed") else row.get("ratio")
-    return f" ({100 * (ratio - 1):+.2f} %)" if type(ratio) in (int, float) else ""
+    # An integer may be beyond what a float holds.
+    usable = type(ratio) in (int, float) and 0 < ratio < 1e300
+    return f" ({100 * (ratio - 1):+.2f} %)" if usable else ""
 
 
 def settled(row: Row, answers: dict[str, Answer]) -> Row:
@@ -141,12 +154,12 @@ def stands(result: Path, baselines: list[Path], notes: list[str]) -> tuple[dict[
     first = read_rows(result / "compare.json")
     answers: dict[str, Answer] = {}
     commits = commits_of(baselines)
-    notes = [*first.get("notes", []), *notes]
+    notes = [*(first.get("notes") or []), *notes]
     for file in sorted(result.glob("ab-*.json")):
         answer, commit = read_rows(file), file.stem.removeprefix("ab-")
         notes.append(f"rows in doubt were measured again by turns with {commit}, threshold "
                      f"{100 * answer['threshold']:.2f} %")
-        notes += [f"{commit}: {note}" for note in answer.get("notes", [])]
+        notes += [f"{commit}: {note}" for note in answer.get("notes") or []]
         for row in answer["rows"]:
             name = canonical(row["name"])
             if commits.get(name, commit).startswith(commit):

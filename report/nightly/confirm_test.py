@@ -85,6 +85,21 @@ class Confirm(unittest.TestCase):
                             (odd.replace(".", "x"), False)):
             self.assertEqual(bool(re.search(expression, name)), found, name)
 
+    def test_a_name_that_would_break_the_line_is_not_asked_about(self) -> None:
+        good = NAME.format("one")
+        for bad in (f"x\n{B}\t.", "x\ty", "x\x1b[2J", "\ud800"):
+            self.write("compare.json", [row(bad, "slower"), row(good, "slower")])
+            asked = self.questions(self.baseline("b.json", {bad: 1, good: 1}, s1=("2026", A)))
+            self.assertEqual(asked, {A: f"^{good}(/|$)"})
+
+    def test_numbers_that_json_has_not_are_written_as_null(self) -> None:
+        for ratio in (float("nan"), float("inf"), 10 ** 400):
+            self.write("compare.json", [row(NAME.format("one"), "slower", ratio)], notes=None)
+            self.assertEqual(self.run_program("settle", str(self.result))[0], 1)
+            text = (self.result / "confirmed.json").read_text(encoding="utf-8")
+            json.loads(text, parse_constant=self.fail)
+            self.assertNotRegex((self.result / "junit.xml").read_text(encoding="utf-8"), "nan|inf")
+
     def test_the_filter_is_short_enough_for_an_executable(self) -> None:
         def asked(names: list[str]) -> str:
             self.write("compare.json", [row(name, "slower") for name in names])
