@@ -4,7 +4,6 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "report/compare.h"
 #include "report/compare_output.h"
 #include "report/error.h"
+#include "report/name_pattern.h"
 #include "report/neighbours.h"
 #include "report/output_file.h"
 #include "report/text.h"
@@ -75,7 +75,7 @@ void print_changes(std::ostream& out, const std::string& old_file, const Side& s
     out << "against the baseline that this replaces: ";
     write_text(out, compare(old, side, CompareOptions{}), stdout_takes_colour());
   } catch (const UsageError& error) {
-    out << "the baseline that this replaces cannot be compared with: " << error.what() << "\n";
+    out << "the baseline that this replaces cannot be compared with: " << printable(error.what()) << "\n";
   }
 }
 
@@ -84,12 +84,8 @@ Side read_results(const Arguments& arguments, const std::string& metric) {
   Side side = read_side(arguments.results, metric);
   if (arguments.filter.empty()) return side;
   refuse_with(broken_rows(side));  // what is left out of the baseline must be right all the same
-  try {
-    const std::regex expression(arguments.filter, std::regex_constants::extended);
-    side.keep([&](const std::string& name) { return std::regex_search(name, expression); });
-  } catch (const std::regex_error&) {
-    throw UsageError("--filter " + printable(arguments.filter) + ": no extended regular expression");
-  }
+  const NamePattern pattern("--filter", arguments.filter);
+  side.keep([&](const std::string& name) { return pattern.found_in(name); });
   if (side.benchmarks.empty())
     throw UsageError("--filter " + printable(arguments.filter) + ": the results have no such row");
   return side;

@@ -22,9 +22,10 @@ constexpr std::array<const char*, 12> shared_keys{
     "compiler",  "build_type", "cpu_model", "sm_clock_mhz", "memory_clock_mhz", "power_limit_w"};
 constexpr std::array<const char*, 4> session_keys{"gpu_uuid", "boot_id", "git_commit", "date"};
 
-/// A JSON string; what is not UTF-8 was not read from JSON and is replaced.
+/// A JSON string in ASCII, since it is looked at in terminals and reviews; what is not UTF-8 was not read
+/// from JSON and is replaced.
 std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 /// Seven digits: far below what can be measured, and short in a file that is kept in git.

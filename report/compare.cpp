@@ -31,7 +31,11 @@ class Comparer {
     for (const Evidence& evidence : baseline_.benchmarks)
       sort_out(&evidence, counterpart(contender_, evidence.name));
     for (const Evidence& evidence : contender_.benchmarks) {
-      if (counterpart(baseline_, evidence.name) == nullptr) sort_out(nullptr, &evidence);
+      // A name may stand with Google Benchmark's suffix and without: the baseline's row goes with one of
+      // them.
+      const Evidence* const before = counterpart(baseline_, evidence.name);
+      const bool paired = before != nullptr && counterpart(contender_, before->name) == &evidence;
+      if (!paired) sort_out(nullptr, &evidence);
     }
     judge();
     for (const ComparedRow& row : result_.rows) ++result_.counts[static_cast<std::size_t>(row.verdict)];

@@ -27,8 +27,9 @@ Json row_object(const ComparedRow& row) {
           {"reason", row.reason}};
 }
 
-/// Text that came from the command line or the system need not be UTF-8; a row's always is.
-std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+/// In ASCII, so that a terminal obeys no name. Text that came from the command line or the system need not be
+/// UTF-8; a row's always is.
+std::string dump(const Json& value) { return value.dump(-1, ' ', true, Json::error_handler_t::replace); }
 
 }  // namespace
 

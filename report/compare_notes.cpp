@@ -91,7 +91,7 @@ void note_control(const Comparison& comparison, std::vector<std::string>& notes)
   const double moved = std::log1p(comparison.threshold);
   for (const auto& [name, variants] : operators) {
     if (variants.size() < 2 || variants.count("legacy") == 0) continue;
-    const auto all = [&](double sign) {
+    const auto all = [&variants = variants, moved](double sign) {
       return std::all_of(variants.begin(), variants.end(),
                          [&](const auto& variant) { return sign * median(variant.second) > moved; });
     };

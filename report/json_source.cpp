@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <string_view>
 
 #include "report/error.h"
@@ -109,12 +106,7 @@ std::size_t mend(char* text, std::size_t at, std::size_t size, bool last, bool& 
 
 }  // namespace
 
-JsonSource::JsonSource(const std::string& path) : path_(path), buffer_(piece) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    throw UsageError(printable(path) + ": is a folder, not a file");
-  file_.reset(std::fopen(path.c_str(), "rb"));
-  if (!file_) throw UsageError(printable(path) + ": cannot be opened: " + std::strerror(errno));
+JsonSource::JsonSource(const std::string& path) : path_(path), file_(open_input(path)), buffer_(piece) {
   refill();
 }
 
@@ -141,6 +133,27 @@ void mend_json(std::string& text) {
   bool in_string = false;
   bool after_backslash = false;
   mend(text.data(), 0, text.size(), true, in_string, after_backslash);
+}
+
+void require_shallow(std::string_view text) {
+  constexpr std::size_t deepest = 200;
+  std::size_t depth = 0;
+  bool in_string = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (in_string) {
+      if (c == '\\') ++at;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > deepest)
+        throw UsageError("nested more than " + std::to_string(deepest) + " deep at byte " +
+                         std::to_string(at));
+    } else if ((c == ']' || c == '}') && depth > 0) {
+      --depth;
+    }
+  }
 }
 
 }  // namespace strictbench

@@ -1,11 +1,12 @@
 /// Reads a JSON file in pieces and mends what Google Benchmark writes that is not JSON.
 #pragma once
 #include <cstddef>
-#include <cstdio>
 #include <iterator>
-#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "report/input_file.h"
 
 namespace strictbench {
 
@@ -17,7 +18,7 @@ namespace strictbench {
 /// offsets.
 class JsonSource {
  public:
-  /// Opens `path`. Throws UsageError when it cannot be read.
+  /// Opens `path` as open_input() does. Throws UsageError when it cannot be read.
   explicit JsonSource(const std::string& path);
 
   /// Single-pass iterator over the mended characters; all copies share the position of the source.
@@ -55,11 +56,8 @@ class JsonSource {
  private:
   void refill();
 
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
   std::string path_;
-  std::unique_ptr<std::FILE, Close> file_;
+  InputFile file_;
   std::vector<char> buffer_;
   std::size_t passed_ = 0;          // bytes of the file before buffer_
   std::size_t filled_ = 0;          // bytes in buffer_
@@ -73,5 +71,9 @@ class JsonSource {
 /// Replaces bare NaN and infinity words and numbers beyond a double in `text`, a complete JSON text, in
 /// place.
 void mend_json(std::string& text);
+
+/// Throws UsageError where lists and objects of a JSON text stand in each other more than 200 deep. A reader
+/// that keeps such a document whole would copy and write it by recursion, and end without a word.
+void require_shallow(std::string_view text);
 
 }  // namespace strictbench

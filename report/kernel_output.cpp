@@ -74,8 +74,9 @@ std::string rest(const KernelTable& table) {
          readable_time(before) + " before, " + readable_time(after) + " after); --format json has all";
 }
 
+/// In ASCII, so that a terminal obeys no name.
 std::string quoted(const std::string& text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "report/error.h"
+#include "report/input_file.h"
 #include "report/row_name.h"
 #include "report/text.h"
 
@@ -30,11 +29,7 @@ std::string read_text(const std::string& path) {
     refuse(path, "does not exist; give a result folder, a " + std::string(record_suffix) +
                      " file or a kernel summary of Nsight Systems as CSV");
   }
-  std::ifstream in(path, std::ios::binary);
-  if (!in) refuse(path, "cannot be opened");
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (in.bad()) refuse(path, "cannot be read to its end");
-  return text;
+  return read_input(path);
 }
 
 /// "3 cases (a, b and 1 more)".

@@ -11,6 +11,11 @@ void NamePattern::Free::operator()(regex_t* compiled) const {
 }
 
 NamePattern::NamePattern(const std::string& option, const std::string& expression) {
+  constexpr std::size_t longest = 2000;  // as for a benchmark executable: it is compiled by recursion
+  if (expression.size() > longest) {
+    throw UsageError(option + " is an expression of " + std::to_string(expression.size()) +
+                     " characters; at most " + std::to_string(longest) + " are taken");
+  }
   auto compiled = std::make_unique<regex_t>();
   if (::regcomp(compiled.get(), expression.c_str(), REG_EXTENDED | REG_NOSUB) != 0) {
     throw UsageError(option + " " + printable(expression) + ": no extended regular expression");

@@ -1,12 +1,11 @@
 /// Reads the paths of one side: result folders with their run.json, and single files.
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "report/error.h"
+#include "report/input_file.h"
 #include "report/json_source.h"
 #include "report/results.h"
 #include "report/row_name.h"
@@ -40,9 +39,7 @@ std::string text_of(const json& object, const char* key) {
 }
 
 json read_run(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) refuse(file, "cannot be opened; is this a result folder of strictbench run?");
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  std::string text = read_input(file.string());
   mend_json(text);
   try {
     json run = json::parse(text);

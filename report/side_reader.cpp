@@ -237,7 +237,7 @@ void SideReader::name_sessions() {
   for (const auto& [number, at] : sessions_) {
     Session& session = side_.sessions[at];
     const bool numbered = number != no_session;
-    const auto own = [&](const std::string& key) {
+    const auto own = [&, number = number](const std::string& key) {
       if (!numbered || number < 0 || number > 1e9) return std::string();
       return text_of(source.context, "session." + std::to_string(static_cast<long>(number)) + "." + key);
     };

@@ -53,8 +53,8 @@ Json published_object(const PublishedLine& line) {
           {"trouble", line.trouble}};
 }
 
-/// Paths in notes need not be UTF-8.
-std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+/// In ASCII, so that a terminal obeys no name; paths in notes need not be UTF-8.
+std::string dump(const Json& value) { return value.dump(-1, ' ', true, Json::error_handler_t::replace); }
 
 }  // namespace
 

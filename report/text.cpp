@@ -35,8 +35,9 @@ CodePoint decode(std::string_view text, std::size_t at) {
 
 /// Characters that change how the text around them is shown.
 bool disturbs(std::uint32_t c) {
-  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x200E || c == 0x200F || (c >= 0x2028 && c <= 0x202E) ||
-         (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF || c == 0xFFFE || c == 0xFFFF;
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF || c == 0xFFFE ||
+         c == 0xFFFF;
 }
 
 std::string escaped(const CodePoint& c) {

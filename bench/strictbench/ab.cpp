@@ -23,6 +23,7 @@
 #include "report/error.h"
 #include "report/results.h"
 #include "report/row_name.h"
+#include "report/text.h"
 
 namespace fs = std::filesystem;
 
@@ -140,7 +141,7 @@ class Ab {
     // Standard output is the comparison's alone.
     std::fprintf(stderr, "measuring %zu %s in both builds by turns on %s, %s %s each\n", cases.size(),
                  cases.size() == 1 ? "case" : "cases",
-                 base_.gpu_name.empty() ? "the CPU" : base_.gpu_name.c_str(), processes.c_str(),
+                 base_.gpu_name.empty() ? "the CPU" : printable(base_.gpu_name).c_str(), processes.c_str(),
                  options.most_processes == 1 ? "process" : "processes");
   }
 

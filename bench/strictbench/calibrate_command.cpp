@@ -24,6 +24,7 @@
 #include "bench/strictbench/runner.h"
 #include "report/error.h"
 #include "report/output_file.h"
+#include "report/text.h"
 
 namespace fs = std::filesystem;
 
@@ -126,7 +127,8 @@ std::optional<int> measure(RunRecord& record, const fs::path& folder, std::vecto
   const std::size_t arms_of_a_case = std::size(calibration::delays);
   std::printf("measuring %zu %s with %zu waits each on %s, up to %d processes each\n", rows / arms_of_a_case,
               rows == arms_of_a_case ? "case" : "cases", arms_of_a_case,
-              record.gpu_name.empty() ? "the CPU" : record.gpu_name.c_str(), record.options.processes);
+              record.gpu_name.empty() ? "the CPU" : printable(record.gpu_name).c_str(),
+              record.options.processes);
   std::fflush(stdout);
   int stop = 0;
   try {
@@ -136,7 +138,8 @@ std::optional<int> measure(RunRecord& record, const fs::path& folder, std::vecto
                std::move(arms), [](int) { return More{}; }, signals)
                .measure(std::move(planned));
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "strictbench: %s; %s\n", error.what(), how_to_finish(folder).c_str());
+    std::fprintf(stderr, "strictbench: %s; %s\n", printable(error.what()).c_str(),
+                 how_to_finish(folder).c_str());
     return 1;
   }
   if (stop == 0) return std::nullopt;

@@ -7,6 +7,8 @@
 
 #include "bench/strictbench/nearest.h"
 #include "report/error.h"
+#include "report/json_source.h"
+#include "report/text.h"
 
 namespace fs = std::filesystem;
 
@@ -91,27 +93,32 @@ Executable describe(const fs::path& path, const Selection& selection, StopSignal
     throw UsageError(path.string() + " --describe exited with code " + std::to_string(ending.exit_code) +
                      ": " + last_error(ending));
   }
+  return read_description(path, ending.output);
+}
+
+}  // namespace
+
+Executable read_description(const fs::path& path, const std::string& text) {
   Executable result;
   result.path = path;
   try {
-    result.description = nlohmann::ordered_json::parse(ending.output);
+    require_shallow(text);  // the description is copied and written
+    result.description = nlohmann::ordered_json::parse(text);
     result.description.at("operator").get_to(result.operator_name);
     result.description.at("device").get_to(result.device);
     result.description.at("build_type").get_to(result.build_type);
     result.gpu_name = result.description.value("gpu_name", "");
     result.gpu_uuid = result.description.value("gpu_uuid", "");
     for (const auto& json : result.description.at("cases")) result.cases.push_back(read_case(json));
-  } catch (const nlohmann::json::exception& error) {
-    throw UsageError(path.string() + " --describe did not print a description: " + error.what());
+  } catch (const std::exception& error) {
+    throw UsageError(printable(path.string() + " --describe did not print a description: " + error.what()));
   }
   if (result.operator_name != operator_of(path)) {
-    throw UsageError(path.string() + " says that it measures '" + result.operator_name +
+    throw UsageError(printable(path.string()) + " says that it measures '" + printable(result.operator_name) +
                      "': name the executable for its operator");
   }
   return result;
 }
-
-}  // namespace
 
 std::vector<std::string> Executable::selected_names() const {
   std::vector<std::string> names;
@@ -149,9 +156,10 @@ void require_selected(const std::vector<Executable>& executables, const std::str
     operators += (operators.empty() ? "" : ", ") + executable.operator_name;
     for (const Case& one : executable.cases) names.push_back(one.name);
   }
-  std::string message = "no case is named like '" + filter + "'; operators: " + operators;
+  std::string message =
+      "no case is named like '" + printable(filter) + "'; operators: " + printable(operators);
   if (const std::string nearest = nearest_name(filter, names); !nearest.empty()) {
-    message += "; nearest case: " + nearest;
+    message += "; nearest case: " + printable(nearest);
   }
   throw UsageError(message + "; all: strictbench list --all");
 }

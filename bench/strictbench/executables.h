@@ -50,6 +50,10 @@ bool holds_executables(const std::filesystem::path& folder);
 std::vector<Executable> find_executables(const std::filesystem::path& folder, const Selection& selection,
                                          StopSignals& signals, DeviceLocks* locks = nullptr);
 
+/// What the executable `path` printed for --describe. Throws UsageError where it is no description, or one of
+/// another operator than the executable is named for.
+Executable read_description(const std::filesystem::path& path, const std::string& text);
+
 /// Throws UsageError, naming what exists, where nothing is selected.
 void require_selected(const std::vector<Executable>& executables, const std::string& filter);
 

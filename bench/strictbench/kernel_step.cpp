@@ -151,8 +151,8 @@ std::string kernel_problems(const RunRecord& record) {
   std::string lines;
   for (const ProcessRecord& process : record.kernels) {
     if (process.status == ProcessStatus::ok) continue;
-    lines += "kernels   " + process.operator_name + ": ";
-    lines += process.reason.empty() ? "not recorded" : "not all recorded: " + process.reason;
+    lines += "kernels   " + printable(process.operator_name) + ": ";
+    lines += process.reason.empty() ? "not recorded" : "not all recorded: " + printable(process.reason);
     lines += "\n";
   }
   return lines;

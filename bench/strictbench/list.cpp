@@ -3,13 +3,14 @@
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <regex>
 
 #include "bench/strictbench/commands.h"
 #include "bench/strictbench/executables.h"
 #include "bench/strictbench/process.h"
 #include "report/error.h"
+#include "report/name_pattern.h"
 #include "report/output_file.h"
+#include "report/text.h"
 
 namespace strictbench::runner {
 namespace {
@@ -27,10 +28,10 @@ void select_every_timer(std::vector<Executable>& executables, const std::string&
   const bool inverted = filter.starts_with('-');
   std::string text = inverted ? filter.substr(1) : filter;
   if (text == "all") text = ".";
-  const std::regex pattern(text, std::regex::extended);
+  const NamePattern pattern("--filter", text.empty() ? "." : text);
   for (Executable& executable : executables) {
     for (Case& one : executable.cases) {
-      one.selected = filter.empty() || std::regex_search(one.name, pattern) != inverted;
+      one.selected = pattern.found_in(one.name) != inverted;
     }
   }
 }
@@ -48,7 +49,7 @@ std::string json_text(const std::vector<Executable>& executables) {
     operators.push_back(std::move(json));
   }
   return nlohmann::ordered_json{{"operators", operators}}.dump(
-             2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+             2, ' ', true, nlohmann::ordered_json::error_handler_t::replace) +
          "\n";
 }
 
@@ -85,10 +86,11 @@ std::string operator_text(const Executable& executable) {
   for (const Case& one : executable.cases) {
     if (!one.selected) continue;
     ++cases;
-    auto line = std::ranges::find(lines, one.shape, &ShapeLine::shape);
-    if (line == lines.end()) line = lines.insert(lines.end(), ShapeLine{one.shape, {}, {}, 0});
-    add_once(line->variants, one.variant);
-    add_once(line->timers, one.gating ? one.timer + "*" : one.timer);
+    const std::string shape = printable(one.shape);
+    auto line = std::ranges::find(lines, shape, &ShapeLine::shape);
+    if (line == lines.end()) line = lines.insert(lines.end(), ShapeLine{shape, {}, {}, 0});
+    add_once(line->variants, printable(one.variant));
+    add_once(line->timers, printable(one.timer) + (one.gating ? "*" : ""));
     line->memory = std::max(line->memory, one.memory);
   }
   if (lines.empty()) return {};
@@ -104,7 +106,7 @@ std::string operator_text(const Executable& executable) {
     return text + "\n";
   };
   const std::string& device = executable.gpu_name.empty() ? executable.device : executable.gpu_name;
-  std::string text = executable.operator_name + " on " + device + ", " + std::to_string(cases) +
+  std::string text = printable(executable.operator_name + " on " + device) + ", " + std::to_string(cases) +
                      (cases == 1 ? " case\n" : " cases\n");
   text += row({"shape", "variants", "timers", "memory"});
   for (const ShapeLine& line : lines) {
@@ -142,9 +144,6 @@ int list(const ListArguments& arguments) {
     write_stdout([&](std::ostream& out) { out << text; });
   } catch (const Stopped& stopped) {
     return stopped.exit_code();
-  } catch (const std::regex_error& error) {
-    throw UsageError("--filter '" + arguments.selection.filter +
-                     "' is no regular expression: " + error.what());
   }
   return 0;
 }

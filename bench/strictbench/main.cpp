@@ -51,9 +51,11 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     const auto chosen = app.get_subcommands();
     const std::string command = chosen.empty() ? "" : " " + chosen.front()->get_name();
-    std::fprintf(stderr, "strictbench: %s (see strictbench%s --help)\n", error.what(), command.c_str());
+    std::fprintf(stderr, "strictbench: %s (see strictbench%s --help)\n",
+                 strictbench::printable(error.what()).c_str(), command.c_str());
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "strictbench: %s\n", error.what());
+    // One line, whatever names from files or the system stand in it.
+    std::fprintf(stderr, "strictbench: %s\n", strictbench::printable(error.what()).c_str());
   }
   return unusable;
 }

@@ -25,6 +25,8 @@
 #include "bench/strictbench/summary_file.h"
 #include "bench/strictbench/widths.h"
 #include "report/error.h"
+#include "report/input_file.h"
+#include "report/text.h"
 
 namespace fs = std::filesystem;
 
@@ -101,14 +103,14 @@ void find_lost_files(RunRecord& record, const fs::path& folder) {
     try {
       if (fs::exists(folder / process.file)) {
         why = "is not whole";
-        parse_results(read_file(folder / process.file));
+        parse_results(read_input((folder / process.file).string()));
         continue;
       }
     } catch (const std::exception&) {  // unreadable or cut off: lost all the same
     }
     process.status = ProcessStatus::pending;
     record.notes.push_back(process.file + " " + why + ": measured again");
-    std::fprintf(stderr, "%s\n", record.notes.back().c_str());
+    std::fprintf(stderr, "%s\n", printable(record.notes.back()).c_str());
   }
   if (record.processes.empty())
     throw UsageError((folder / "run.json").string() + " lists no processes, so there is nothing to resume");
@@ -150,7 +152,7 @@ void say_what_is_measured(const RunRecord& record) {
           : "up to " + std::to_string(record.options.processes);
   std::printf("measuring %zu %s of %zu %s on %s, %s %s each\n", cases, cases == 1 ? "case" : "cases",
               record.executables.size(), record.executables.size() == 1 ? "operator" : "operators",
-              record.gpu_name.empty() ? "the CPU" : record.gpu_name.c_str(), processes.c_str(),
+              record.gpu_name.empty() ? "the CPU" : printable(record.gpu_name).c_str(), processes.c_str(),
               record.options.most_processes == 1 ? "process" : "processes");
   std::fflush(stdout);
 }

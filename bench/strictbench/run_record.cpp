@@ -1,10 +1,14 @@
 #include "bench/strictbench/run_record.h"
 
+#include <algorithm>
+#include <cctype>
 #include <limits>
-#include <system_error>
 
 #include "bench/strictbench/files.h"
 #include "report/error.h"
+#include "report/input_file.h"
+#include "report/json_source.h"
+#include "report/text.h"
 
 namespace strictbench::runner {
 
@@ -168,6 +172,15 @@ Json to_json(const RunRecord& record) {
   return json;
 }
 
+/// An operator's name becomes a part of file names: of results, and of what is started.
+void require_plain(const std::string& operator_name) {
+  const bool plain = !operator_name.empty() && std::ranges::all_of(operator_name, [](unsigned char c) {
+    return std::isalnum(c) || c == '_';
+  });
+  if (!plain)
+    throw UsageError("'" + operator_name + "' is no name of an operator: letters, digits and '_' are");
+}
+
 void require_known(const RunRecord& record, const ProcessRecord& process) {
   if (record.executables.contains(process.operator_name)) return;
   throw UsageError("a process measures '" + process.operator_name + "', which is not among its executables");
@@ -188,6 +201,7 @@ RunRecord record_from(const Json& json) {
   record.options = options_from(json.at("options"));
   record.build = json.at("build");
   for (const auto& [name, executable] : json.at("executables").items()) {
+    require_plain(name);
     record.executables[name] = {executable.at("sha256").get<std::string>(),
                                 executable.at("device").get<std::string>(),
                                 executable.value("gpu_name", ""),
@@ -223,12 +237,12 @@ void save(const RunRecord& record, const std::filesystem::path& folder) {
 
 RunRecord load(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "run.json";
+  const std::string text = read_input(path.string());
   try {
-    return record_from(Json::parse(read_file(path)));
-  } catch (const std::system_error& error) {
-    throw UsageError(error.what());
+    require_shallow(text);  // parts of it are copied and written as they are
+    return record_from(Json::parse(text));
   } catch (const std::exception& error) {
-    throw UsageError(path.string() + " is not the record of a run: " + error.what());
+    throw UsageError(printable(path.string() + " is not the record of a run: " + error.what()));
   }
 }
 

@@ -5,11 +5,13 @@
 #include <cstdio>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include "bench/strictbench/adaptive.h"
 #include "bench/strictbench/kernel_step.h"
 #include "bench/strictbench/plan.h"
+#include "report/text.h"
 
 namespace strictbench::runner {
 namespace {
@@ -19,40 +21,42 @@ using Fate = std::tuple<std::string, CaseState, std::string>;  // operator, stat
 
 struct Group {
   std::vector<std::string> cases;
+  std::set<std::string_view> seen;  // of them
   std::set<int> processes;
 };
 
 std::string group_lines(const RunRecord& record) {
   std::vector<std::pair<Fate, Group>> groups;
+  std::map<Fate, std::size_t> places;
   std::map<std::string, int> processes_of;
   for (const ProcessRecord& process : record.processes) {
     if (process.status != ProcessStatus::pending) ++processes_of[process.operator_name];
     for (const Problem& problem : process.problems) {
       const Fate fate{process.operator_name, problem.state, problem.reason};
-      auto place = std::ranges::find(groups, fate, &std::pair<Fate, Group>::first);
-      if (place == groups.end()) place = groups.insert(groups.end(), {fate, {}});
-      Group& group = place->second;
-      if (!std::ranges::count(group.cases, problem.name)) group.cases.push_back(problem.name);
+      const auto [place, added] = places.try_emplace(fate, groups.size());
+      if (added) groups.push_back({fate, {}});
+      Group& group = groups[place->second].second;
+      if (group.seen.insert(problem.name).second) group.cases.push_back(problem.name);
       group.processes.insert(process.process);
     }
     // Every row is there, and yet the process did not end as it should.
     if (process.problems.empty() && !process.reason.empty()) {
-      groups.push_back({{process.operator_name, CaseState::failed, process.reason}, {{}, {process.process}}});
+      groups.push_back(
+          {{process.operator_name, CaseState::failed, process.reason}, {{}, {}, {process.process}}});
     }
   }
   std::string lines;
   for (const auto& [fate, group] : groups) {
     const auto& [operator_name, state, reason] = fate;
-    std::string word = to_string(state);
-    word.resize(9, ' ');
-    lines += word + (group.cases.empty() ? operator_name : group.cases.front());
-    if (group.cases.size() > 1) lines += " and " + std::to_string(group.cases.size() - 1) + " more";
+    std::string line = to_string(state);
+    line.resize(9, ' ');
+    line += group.cases.empty() ? operator_name : group.cases.front();
+    if (group.cases.size() > 1) line += " and " + std::to_string(group.cases.size() - 1) + " more";
     const int all = processes_of[operator_name];
     if (all > 1) {
-      lines +=
-          " (in " + std::to_string(group.processes.size()) + " of " + std::to_string(all) + " processes)";
+      line += " (in " + std::to_string(group.processes.size()) + " of " + std::to_string(all) + " processes)";
     }
-    lines += ": " + reason + "\n";
+    lines += printable(line + ": " + reason) + "\n";
   }
   return lines;
 }
@@ -122,7 +126,7 @@ std::string evidence_line(const RunRecord& record) {
       const double percent = 100 * std::expm1(wide.half_width);
       std::snprintf(width, sizeof width, percent < 10 ? "+-%.2g %%" : "+-%.0f %%", percent);
     }
-    line += (i == 0 ? ": " : ", ") + wide.name + " (" + width + ")";
+    line += (i == 0 ? ": " : ", ") + printable(wide.name) + " (" + width + ")";
   }
   if (evidence.wide.size() > most_named) {
     line += " and " + std::to_string(evidence.wide.size() - most_named) + " more";
@@ -140,10 +144,10 @@ bool all_ok(const RunRecord& record) {
 std::string summary(const RunRecord& record, const std::filesystem::path& folder,
                     const std::string& program) {
   std::string text = group_lines(record) + kernel_problems(record);
-  for (const std::string& note : record.notes) text += note + "\n";
+  for (const std::string& note : record.notes) text += printable(note) + "\n";
   text += count_line(record) + evidence_line(record);
-  if (const std::string line = suspect_line(suspects_of(record)); !line.empty()) text += line + "\n";
-  text += folder.string() + "\n";
+  if (const std::string line = suspect_line(suspects_of(record)); !line.empty()) text += printable(line) + "\n";
+  text += printable(folder.string()) + "\n";
   const auto recorded = [](const ProcessRecord& process) { return process.status == ProcessStatus::ok; };
   const std::string called = shell_word(program);
   const std::string word = shell_word(folder.string());

@@ -7,6 +7,7 @@
 
 #include "bench/strictbench/adaptive.h"
 #include "bench/strictbench/plan.h"
+#include "report/text.h"
 
 namespace strictbench::runner {
 namespace {
@@ -79,7 +80,7 @@ std::optional<int> Runner::measure_or_say(std::vector<Planned> planned, const st
     return measure(std::move(planned));
   } catch (const std::exception& error) {
     progress_.clear();
-    std::fprintf(stderr, "strictbench: %s; %s\n", error.what(), hint.c_str());
+    std::fprintf(stderr, "strictbench: %s; %s\n", printable(error.what()).c_str(), hint.c_str());
   }
   for (const auto& arm : arms_) {
     arm->record().status = RunStatus::interrupted;

@@ -6,6 +6,7 @@
 
 #include "bench/strictbench/files.h"
 #include "report/accept.h"
+#include "report/text.h"
 
 namespace strictbench::runner {
 
@@ -17,7 +18,7 @@ void write_summary_file(const std::filesystem::path& folder) {
     write_summary(text, real, cpu);
     write_whole(folder / summary_file_name, text.str());
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "strictbench: no %s: %s\n", summary_file_name, error.what());
+    std::fprintf(stderr, "strictbench: no %s: %s\n", summary_file_name, printable(error.what()).c_str());
   }
 }
 

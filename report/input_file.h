@@ -1,0 +1,21 @@
+/// Opens files that users and other files name: whatever stands under the name, opening it ends.
+#pragma once
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace strictbench {
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using InputFile = std::unique_ptr<std::FILE, CloseFile>;
+
+/// Opens `path` for reading. A pipe is read as its writer delivers; one that nobody writes to is refused
+/// after five seconds. Throws UsageError, naming the file, where it cannot be opened, or is a folder.
+InputFile open_input(const std::string& path);
+
+/// All of a file. Throws UsageError, naming it, where it cannot be opened or read to its end.
+std::string read_input(const std::string& path);
+
+}  // namespace strictbench
