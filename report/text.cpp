@@ -154,7 +154,18 @@ std::string shortened(std::string_view text, std::size_t columns) {
   return result += text.substr(starts[starts.size() - tail]);
 }
 
+namespace {
+
+/// An interval that reaches beyond what a double holds has an end all the same, in words: inf is no number.
+std::string word_for(double value) {
+  if (std::isnan(value)) return "unknown";
+  return value < 0 ? "-unlimited" : "unlimited";
+}
+
+}  // namespace
+
 std::string fixed(double value, int digits) {
+  if (!std::isfinite(value)) return word_for(value);
   // The largest double takes 309 digits before the point.
   std::array<char, 352> buffer{};
   std::snprintf(buffer.data(), buffer.size(), "%.*f", digits, value);
@@ -165,6 +176,7 @@ namespace {
 
 /// Three or four digits that count: 3.70, 11.6, 1234.
 std::string three_digits(double value) {
+  if (!std::isfinite(value)) return word_for(value);
   const double size = std::abs(value);
   if (size >= 1e6 || (size < 1e-3 && size > 0)) {
     std::array<char, 32> buffer{};

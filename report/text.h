@@ -31,7 +31,7 @@ std::string pad_left(std::string text, std::size_t width);
 /// UTF-8 count as one each.
 std::string shortened(std::string_view text, std::size_t columns);
 
-/// `value` with `digits` decimals.
+/// `value` with `digits` decimals; "unlimited" for what a double does not hold.
 std::string fixed(double value, int digits);
 
 /// A time given in nanoseconds in the unit that reads best: "11.6 us", "3.70 s".

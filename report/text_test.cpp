@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -98,6 +100,14 @@ TEST(Text, SpeedupsKeepTheirDigits) {
   EXPECT_EQ(speedup_text(2.525), "2.52 x");
   EXPECT_EQ(speedup_text(18.24), "18.2 x");
   EXPECT_EQ(speedup_text(204217.3), "204217 x");
+}
+
+TEST(Text, WhatIsNoNumberIsAWord) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(fixed(infinity, 4), "unlimited");
+  EXPECT_EQ(readable_change(infinity), "x unlimited");
+  EXPECT_EQ(readable_time(-infinity), "-unlimited s");
+  EXPECT_EQ(fixed(std::nan(""), 2), "unknown");
 }
 
 }  // namespace
