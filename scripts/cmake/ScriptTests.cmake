@@ -22,7 +22,7 @@ if(STRICTBENCH_TESTS)
   if(SHELLCHECK)
     add_test(NAME shellcheck
       COMMAND ${SHELLCHECK} --external-sources scripts/setup.sh scripts/baselines.sh scripts/builds.sh scripts/bench.sh
-              scripts/nightly.sh scripts/pr.sh scripts/profile.sh scripts/sanitize.sh scripts/test.sh .ci/run
+              scripts/fuzz.sh scripts/nightly.sh scripts/pr.sh scripts/profile.sh scripts/sanitize.sh scripts/test.sh .ci/run
       WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   endif()
 endif()

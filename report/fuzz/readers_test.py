@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+"""The Python readers on hostile files: what the project's files become by edits that Hypothesis draws and shrinks.
+
+Whatever stands in a file, a reader gives records or raises UnusableInput, a program ends with one of its exit codes
+and at most one line on standard error, and no name becomes markup, a line of its own or a terminal's command.
+
+Exit code 77, which ctest shows as skipped, where Hypothesis is not installed (report/requirements.txt).
+"""
+from __future__ import annotations
+
+import contextlib
+import copy
+import html.parser
+import io
+import json
+import os
+import re
+import sys
+import tempfile
+import unittest
+import unittest.mock
+import xml.etree.ElementTree
+from pathlib import Path
+from typing import Any, Callable
+
+REPORT = Path(__file__).resolve().parent.parent
+SKIPPED = 77
+sys.path[:0] = [str(REPORT / folder) for folder in ("page", "nightly", "other_tools", "pictures", "fuzz")]
+sys.path.append(str(REPORT.parent / "scripts"))
+
+try:
+    import hypothesis
+    from hypothesis import strategies as st
+except ModuleNotFoundError:
+    print("Hypothesis is not installed; report/requirements.txt names it")
+    sys.exit(SKIPPED)
+
+import confirm  # noqa: E402
+import made_up  # noqa: E402
+import make_seeds  # noqa: E402
+import otava  # noqa: E402
+import prune  # noqa: E402
+import read  # noqa: E402
+import report  # noqa: E402
+import result_folder  # noqa: E402
+from result_folder import UnusableInput  # noqa: E402
+
+COMMIT = "a" * 40
+OURS = set("html head meta link title style script body header nav main section footer article figure figcaption div p "
+           "h1 h2 h3 ul li dl dt dd table caption thead tbody tr th td span b small a code wbr svg path rect line circle "
+           "text".split())
+HOSTILE = ["<script>alert(1)</script>", "\"' onload='x", "</title><b>", "a|b", "`touch x`", "$(touch x)", "../../x", "/etc",
+           "a\nb\tc", "\r\n::error::x", "\x1b[31m", "\u202eabc", "\u2028", "\x00", "\ud800", "x" * 5000, "a/b/c:d",
+           "op/new/rows:8/timer:graph", "op/legacy/rows:8/timer:graph", "NaN", "漢字", "\u0663", ""]
+NUMBERS = [0, -1, 1, 1e308, -1e308, 5e-324, float("nan"), float("inf"), 10 ** 400, -10 ** 30, 0.5, 2 ** 63, True]
+
+texts = st.sampled_from(HOSTILE) | st.text(max_size=20)
+scalars = st.none() | st.booleans() | st.sampled_from(NUMBERS) | texts
+values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+                      max_leaves=6)
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Every container and key under which something stands."""
+    found = []
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in pairs:
+        found += [(value, key), *places(inner)]
+    return found
+
+
+@st.composite
+def edited(draw: Callable[..., Any], document: dict[str, Any]) -> str:
+    """A document with some of its values replaced, taken away or doubled, as text; sometimes damaged as text too."""
+    changed = copy.deepcopy(document)
+    for _ in range(draw(st.integers(1, 4))):
+        container, key = draw(st.sampled_from(places(changed) or [(changed, "x")]))
+        kind = draw(st.sampled_from(["text", "value", "number", "remove", "again"]))
+        if kind == "remove":
+            del container[key]
+        elif kind == "again" and isinstance(container, list):
+            container.append(copy.deepcopy(container[key]))
+        else:
+            container[key] = draw({"text": texts, "number": st.sampled_from([None, *NUMBERS])}.get(kind, values))
+        if not changed:
+            break
+    text = json.dumps(changed, ensure_ascii=draw(st.booleans()))
+    if draw(st.integers(0, 9)) == 0:
+        at = draw(st.integers(0, len(text)))
+        text = text[:at] + draw(st.sampled_from(["", "nan", "[" * 5000, "1" * 5000, "\x00", "}", '"'])) + text[at + 1:]
+    return text
+
+
+class Tags(html.parser.HTMLParser):
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+        self.attributes: set[str] = set()
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, Any]]) -> None:
+        self.found.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def one_test(document: dict[str, Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Some hundred edits of a document, those of STRICTBENCH_SEED where it is set."""
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        test = hypothesis.given(edited(document))(test)
+        test = hypothesis.seed(int(os.environ.get("STRICTBENCH_SEED") or 1))(test)
+        return hypothesis.settings(max_examples=int(os.environ.get("STRICTBENCH_EXAMPLES") or 60), deadline=None,
+                                   database=None, suppress_health_check=list(hypothesis.HealthCheck))(test)
+    return decorate
+
+
+def rows_of(verdicts: dict[str, str]) -> dict[str, Any]:
+    side = {"median": 1.0, "processes": 5, "samples": 5}
+    rows = [{"name": name, "verdict": verdict, "ratio": 1.2, "ratio_low": 1.1, "ratio_high": 1.3, "smallest_visible": 0.01,
+             "baseline": side, "contender": side, "unit": "ns", "reason": "why"} for name, verdict in verdicts.items()]
+    return {"verdict": "regressed", "exit_code": 1, "threshold": 0.05, "alpha": 0.01, "metric": "real_time",
+            "counts": {}, "notes": ["a note"], "rows": rows}
+
+
+COMPARISON = rows_of({make_seeds.NEW: "slower", make_seeds.LEGACY: "inconclusive", "op/new/rows:9/timer:graph": "missing"})
+ANSWER = rows_of({make_seeds.NEW: "same", make_seeds.LEGACY: "slower"})
+RESULT = json.loads(make_seeds.acceptable("boot-1", suspect=0))
+RUN = json.loads(make_seeds.run(make_seeds.process(0), make_seeds.process(1, status="crashed", problems=[
+    {"case": make_seeds.NEW, "state": "wrong", "reason": "check failed: bits"}])))
+BASELINE = {**RESULT, "context": {**RESULT["context"], "session.1.date": "2026-01-01", "session.1.git_commit": COMMIT}}
+for one in BASELINE["benchmarks"]:
+    one["session"] = 1
+TABLE = made_up.speedup_table({name: [1e-3, 2e-3] for name in made_up.case_names(4)})
+KERNELS = made_up.kernels()
+
+
+class Readers(unittest.TestCase):
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = Path(temporary.name) / "result"
+        self.folder.mkdir()
+
+    def write(self, name: str, text: Any) -> Path:
+        path = self.folder / name
+        path.write_bytes((text if isinstance(text, str) else json.dumps(text)).encode("utf-8", "surrogatepass"))
+        return path
+
+    def reads(self, reader: Callable[[Path], Any], text: str) -> None:
+        """Records, or the reader's own error, of one line."""
+        path = self.write("file.json", text)
+        try:
+            reader(path)
+        except UnusableInput as error:
+            self.assertIn("file.json", str(error))
+
+    def ends(self, main: Callable[[list[str]], int], *arguments: str, codes: tuple[int, ...] = (0, 2)) -> tuple[int, str]:
+        """The exit code of a program and its standard output; both streams as bytes, as a terminal gets them."""
+        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main(list(arguments))
+        self.assertIn(code, codes)
+        said, complaint = (stream.buffer.getvalue().decode() for stream in (out, err))
+        self.assertEqual(complaint.count("\n"), 1 if code == 2 else complaint.count("\n"), complaint)
+        for text in (said, complaint):
+            for line in re.split(r"[\n\t]", text):
+                self.assertTrue(line.isprintable(), ascii(line))
+        return code, said
+
+    @one_test(COMPARISON)
+    def test_comparison(self, text: str) -> None:
+        self.reads(read.read_comparison, text)
+
+    @one_test(TABLE)
+    def test_table(self, text: str) -> None:
+        self.reads(read.read_table, text)
+
+    @one_test(KERNELS)
+    def test_kernels(self, text: str) -> None:
+        self.reads(read.read_kernels, text)
+
+    @one_test(RESULT)
+    def test_result_file(self, text: str) -> None:
+        def figures(path: Path) -> None:
+            results = result_folder.read(path)
+            for variants in results.cases.values():
+                for variant, measured in variants.items():
+                    time = measured.time()
+                    self.assertTrue(time is None or 0 < time < 1e30)
+                    self.assertIsInstance(measured.message(), str)
+                    result_folder.speedup(variants, variant)
+        self.reads(figures, text)
+
+    @one_test(RUN)
+    def test_run(self, text: str) -> None:
+        self.write("op.0.json", RESULT)
+        self.write("run.json", text)
+        with contextlib.suppress(UnusableInput):
+            result_folder.read(self.folder)
+        run = prune.run_of(self.folder)
+        prune.device_of(run)
+        with unittest.mock.patch("os.kill", side_effect=ProcessLookupError):
+            prune.being_written(run)
+
+    @one_test(BASELINE)
+    def test_otava(self, text: str) -> None:
+        self.write("summary.json", text)
+        self.ends(otava.main, str(self.folder / "summary.json"), "--output", str(self.folder / "out.csv"), "--config",
+                  str(self.folder / "out.yaml"))
+
+    @one_test(COMPARISON)
+    def test_questions(self, text: str) -> None:
+        self.write("compare.json", text)
+        self.questions(self.write("baseline.json", BASELINE))
+
+    @one_test(BASELINE)
+    def test_questions_of_a_baseline(self, text: str) -> None:
+        self.write("compare.json", COMPARISON)
+        self.questions(self.write("baseline.json", text))
+
+    def questions(self, baseline: Path) -> None:
+        _, said = self.ends(confirm.main, "questions", str(self.folder), "--baseline", str(baseline))
+        for line in said.splitlines():
+            self.assertRegex(line, r"^[0-9a-f]{7,64}\t[^\t]+$")
+
+    @one_test(COMPARISON)
+    def test_settle(self, text: str) -> None:
+        self.write("compare.json", text)
+        self.settles()
+
+    @one_test(ANSWER)
+    def test_settle_an_answer(self, text: str) -> None:
+        self.write("compare.json", COMPARISON)
+        self.write(f"ab-{COMMIT[:10]}.json", text)
+        self.settles()
+
+    def settles(self) -> None:
+        page = self.folder / "page.md"
+        page.unlink(missing_ok=True)
+        with unittest.mock.patch.dict(os.environ, {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(page)}):
+            code, said = self.ends(confirm.main, "settle", str(self.folder), codes=(0, 1, 2, 3))
+        if code == 2:
+            return
+        for line in said.splitlines():
+            self.assertTrue(line.startswith("::error title="), line)
+        xml.etree.ElementTree.parse(self.folder / "junit.xml")
+        stands = json.loads((self.folder / "confirmed.json").read_text(), parse_constant=self.fail)
+        self.assertEqual(sum(stands["counts"].values()), len(stands["rows"]))
+        self.assertNotRegex((self.folder / "junit.xml").read_text(), r"[+(]nan|[+(]inf")
+        for line in page.read_text(encoding="utf-8").splitlines():
+            self.assertNotRegex(line, r"(?<!\\)[<`]")
+            if line.startswith("|"):
+                self.assertEqual(len(re.findall(r"(?<!\\)\|", line)), 4, line)
+
+    def page(self, **files: str) -> None:
+        self.write("op.0.json", RESULT)
+        for name, text in files.items():
+            self.write(name.replace("_", "."), text)
+        out = self.folder / "page.html"
+        out.unlink(missing_ok=True)
+        code, _ = self.ends(report.main, str(self.folder), "--no-pictures", "--out", str(out), "--baselines",
+                            str(self.folder / "none"))
+        if code == 2:
+            self.assertFalse(out.exists())
+            return
+        tags = Tags(out.read_text(encoding="utf-8"))
+        self.assertLessEqual(tags.found, OURS)
+        self.assertEqual({name for name in tags.attributes if name.startswith("on")}, set())
+
+    @one_test(COMPARISON)
+    def test_page_of_a_comparison(self, text: str) -> None:
+        self.page(compare_json=text)
+
+    @one_test(TABLE)
+    def test_page_of_a_table(self, text: str) -> None:
+        self.page(table_json=text)
+
+    @one_test(KERNELS)
+    def test_page_of_kernels(self, text: str) -> None:
+        self.page(kernels_json=text)
+
+    @one_test(RUN)
+    def test_page_of_a_run(self, text: str) -> None:
+        self.page(run_json=text)
+
+    @one_test(RESULT)
+    def test_page_of_a_result(self, text: str) -> None:
+        self.write("op.1.json", text)
+        self.page()
+
+
+if __name__ == "__main__":
+    unittest.main()
