@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Holds a kernel record to the clock: what CUPTI recorded for a case against what the graph timer measured.
 
-usage: agreement.py RESULT [--out FILE]
+usage: agreement.py RESULT... [--out FILE]
 
-RESULT is a folder of `strictbench run --kernels`. Compared are cases of the graph timer that measured as they should
+RESULT is a folder of `strictbench run --kernels`. The record repeats one variant back to back, the timers of a run take
+its variants by turns, and rows that just fit the L2 feel that: give a folder for each variant, run by itself. Compared
+are cases of the graph timer that measured as they should
 and whose kernels take over 20 us each: below, the launch itself is a share of both. Prints the cases, worst first;
 FILE gets them as JSON. Exit codes: 0 all within 5 %, 1 some are not, 2 unusable input, 3 nothing to compare.
 """
@@ -42,7 +44,7 @@ def recorded(file: Path) -> dict[str, float]:
 def agreement(folder: Path) -> dict[str, Any]:
     """Every case that can be compared, with the seconds of both; or UnusableInput."""
     results = read(folder)
-    cases = []
+    cases: list[dict[str, Any]] = []
     for file in sorted(folder.glob("*.kernels.json")):
         for name, by_cupti in recorded(file).items():
             parsed = parse_name(name)
@@ -62,11 +64,16 @@ def ratio(case: dict[str, Any]) -> float:
 
 def main() -> int:
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].removeprefix("usage: "))
-    parser.add_argument("result", type=Path)
+    parser.add_argument("results", type=Path, nargs="+")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     try:
-        found = agreement(arguments.result)
+        folders = [agreement(folder) for folder in arguments.results]
+        differing = {key for key in ("gpu_name", "git_commit") if len({folder.get(key) for folder in folders}) > 1}
+        if differing:
+            raise UnusableInput(f"{arguments.results[1]}: another {' and '.join(sorted(differing))} than "
+                                f"{arguments.results[0]}'s: measure all on one GPU with one build")
+        found = {**folders[0], "cases": [case for folder in folders for case in folder["cases"]]}
         if arguments.out:
             unfinished = arguments.out.with_name(arguments.out.name + ".part")
             unfinished.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
@@ -79,7 +86,7 @@ def main() -> int:
         return 2
     cases = sorted(found["cases"], key=lambda case: -abs(ratio(case) - 1))
     if not cases:
-        print(f"agreement.py: {arguments.result}: no case of the graph timer has a record of kernels over "
+        print(f"agreement.py: {arguments.results[0]}: no case of the graph timer has a record of kernels over "
               f"{LONG_US:.0f} us each; was it run with --kernels?", file=sys.stderr)
         return 3
     for case in cases:

@@ -51,6 +51,21 @@ class Agreement(unittest.TestCase):
             with self.subTest(records):
                 self.assertEqual(self.run_on(rows, records).returncode, 3)
 
+    def test_folders_of_one_variant_each(self) -> None:
+        self.run_on([row("new", 100)], [record(NAME.format("new"), 10, ("fold", 10, 1_000_000))])
+        other = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (other / "row_fold.0.json").write_text(json.dumps({"context": {}, "benchmarks": [row("legacy", 300)]}))
+        (other / "row_fold.kernels.json").write_text(json.dumps(
+            {"cases": [record(NAME.format("legacy"), 3, ("add", 3, 900_000))]}))
+        done = subprocess.run([HERE / "agreement.py", self.folder, other], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2 of 2 cases", done.stdout)
+        (other / "row_fold.0.json").write_text(json.dumps({"context": {"git_commit": "b"},
+                                                           "benchmarks": [row("legacy", 300)]}))
+        done = subprocess.run([HERE / "agreement.py", self.folder, other], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("another git_commit", done.stderr)
+
     def test_unusable(self) -> None:
         done = self.run_on([row("new", 100)], [{"name": NAME.format("new")}])
         self.assertEqual(done.returncode, 2)
