@@ -26,6 +26,7 @@ std::vector<float> oracle(const Layout& rows);
 
 void launch_per_row(const Args& args, Stream stream);    // CUDA: one elementwise add kernel per row
 void one_launch(const Args& args, Stream stream);        // CUDA: one thread per column walks the rows
+void strips(const Args& args, Stream stream);            // CUDA: a warp folds 32 columns, others copy ahead
 void cpu_pass_per_row(const Args& args, Stream stream);  // CPU: out is read and written once per row
 void cpu_one_pass(const Args& args, Stream stream);      // CPU: a strip of columns stays in registers
 
@@ -33,6 +34,7 @@ inline constexpr Variant<Args> variants[] = {
 #ifdef STRICTBENCH_HAS_CUDA
     {"legacy", Device::cuda, launch_per_row},
     {"new", Device::cuda, one_launch},
+    {"tuned", Device::cuda, strips},
 #endif
     {"legacy", Device::cpu, cpu_pass_per_row},
     {"new", Device::cpu, cpu_one_pass},

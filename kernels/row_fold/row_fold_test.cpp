@@ -73,11 +73,25 @@ TYPED_TEST(RowFold, ContiguousRows) {
     expect_all_variants(rows_of(rows, cols), wide_values<TypeParam>(random_key("rows"), rows * cols));
 }
 
+/// Rows that go round a ring several times and end amid one of its stages; columns that end amid a strip, and
+/// more of them than strips have multiprocessors.
+TYPED_TEST(RowFold, RowsPastARing) {
+  const std::pair<std::int64_t, std::int64_t> shapes[] = {{63, 128},   {64, 128},   {65, 136},   {255, 128},
+                                                          {256, 128},  {257, 40},   {5001, 136}, {700, 4232},
+                                                          {700, 8456}, {700, 16904}};
+  for (const auto& [rows, cols] : shapes)
+    expect_all_variants(rows_of(rows, cols), wide_values<TypeParam>(random_key("rows"), rows * cols));
+}
+
 TYPED_TEST(RowFold, RowsFartherApartThanTheyAreWide) {
   const std::int64_t stride = 262;
   const auto memory = wide_values<TypeParam>(random_key("rows"), 9 * stride + 257);
   expect_all_variants(rows_of(10, 257, stride), memory);
   expect_all_variants(rows_of(10, 256, stride), memory, 1);  // rows start at odd elements
+  const auto more = wide_values<TypeParam>(random_key("rows"), 500 * 264);
+  expect_all_variants(rows_of(499, 256, 264), more);
+  expect_all_variants(rows_of(499, 256, 264), more, 1);
+  expect_all_variants(rows_of(499, 255, 264), more);
 }
 
 TYPED_TEST(RowFold, TransposedRows) {

@@ -1,0 +1,178 @@
+/// tuned: strips of 32 columns, each folded by one warp from a ring in shared memory that others keep full;
+/// few rows, or rows that lie elsewhere than side by side, straight from registers.
+///
+/// The chain of adds bounds narrow matrices (4 cycles a row), memory the wide ones. A strip is one warp wide,
+/// so that 128 columns already spread over four SMs, and 4096 over 128.
+#include <utility>
+
+#include "kernels/common/cuda_error.h"
+#include "kernels/common/require.h"
+#include "kernels/common/strip_fold.h"
+#include "kernels/row_fold/columns.h"
+#include "kernels/row_fold/row_fold.h"
+
+namespace strictbench::row_fold {
+namespace {
+
+// Few rows, or any layout --------------------------------------------------------------------------------
+
+/// All loads of a column under way at once: past the last row they read it again, and nobody adds it. Rows
+/// lie `stride` bytes apart, in 32 bits, so that an address is one instruction.
+template <int most, class T, class Columns>
+__global__ void fold_few(const T* rows, int row_count, std::int64_t cols, std::uint32_t stride, float* out,
+                         const __grid_constant__ Columns columns) {
+  const std::int64_t c = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (c >= cols) return;
+  const char* const from = reinterpret_cast<const char*>(rows + columns.offset(c));
+  T held[most];
+#pragma unroll
+  for (int i = 0; i < most; ++i)
+    held[i] = *reinterpret_cast<const T*>(from + std::uint64_t{static_cast<unsigned>(min(i, row_count - 1))} *
+                                                     stride);
+  float acc = 0.0f;
+#pragma unroll
+  for (int i = 0; i < most; ++i) {
+    const float sum = __fadd_rn(acc, to_float(held[i]));
+    acc = i < row_count ? sum : acc;
+  }
+  out[c] = acc;
+}
+
+/// Any number of rows, 32 loads at a time.
+template <class T, class Columns>
+__global__ void fold_in_batches(const T* rows, std::int64_t row_count, std::int64_t cols, std::int64_t stride,
+                                float* out, const __grid_constant__ Columns columns) {
+  constexpr int batch = 32;
+  const std::int64_t c = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (c >= cols) return;
+  const T* from = rows + columns.offset(c);
+  float acc = 0.0f;
+  std::int64_t left = row_count;
+  for (; left >= batch; left -= batch, from += batch * stride) {
+    T held[batch];
+#pragma unroll
+    for (int i = 0; i < batch; ++i) held[i] = from[i * stride];
+#pragma unroll
+    for (int i = 0; i < batch; ++i) acc = __fadd_rn(acc, to_float(held[i]));
+  }
+  for (; left > 0; --left, from += stride) acc = __fadd_rn(acc, to_float(*from));
+  out[c] = acc;
+}
+
+// Many rows ----------------------------------------------------------------------------------------------
+
+/// Rows that follow each other at a stride.
+template <class T>
+struct Rows {
+  const T* first;
+  std::int64_t stride;
+
+  __device__ std::int64_t place(std::int64_t r) const { return r; }
+  __device__ const T* address(std::int64_t r) const { return first + r * stride; }
+};
+
+constexpr int copiers = 2;  // a third one gains nothing
+
+/// A stage is handed over at once: many rows where one strip is narrow and the chain bounds it, fewer where
+/// memory does. All of it is 128 KB.
+template <int folders>
+inline constexpr int batch = folders == 1 ? 128 : 64;
+template <int folders>
+inline constexpr int batches = folders <= 2 ? 2 : 1;
+template <class T, int folders>
+inline constexpr int stages = 131072 / (batches<folders> * batch<folders> * strip::columns * folders *
+                                        static_cast<int>(sizeof(T)));
+
+template <class T, int folders>
+using Ring = strip::Ring<T, folders, stages<T, folders>, batches<folders>, batch<folders>>;
+
+template <class T, int folders>
+__global__ void __launch_bounds__(32 * (folders + copiers), 1)
+    fold_strips(const T* rows, std::int64_t row_count, std::int64_t cols, std::int64_t stride, float* out) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  auto& ring = *reinterpret_cast<Ring<T, folders>*>(memory);
+  ring.init();
+  const std::int64_t first = std::int64_t{blockIdx.x} * (folders * strip::columns);
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  if (warp >= folders) {
+    const int width = static_cast<int>(min(cols - first, std::int64_t{folders * strip::columns}));
+    strip::copy_rows<copiers>(ring, warp - folders, row_count, width, Rows<T>{rows + first, stride});
+    return;
+  }
+  const float sum = strip::fold_rows(ring, warp, row_count);
+  const std::int64_t c = first + threadIdx.x;
+  if (c < cols) out[c] = sum;
+}
+
+template <int folders, class T>
+void launch_strips(const T* rows, const Flattened& shape, float* out, Stream stream) {
+  constexpr int bytes = sizeof(Ring<T, folders>);
+  const auto kernel = fold_strips<T, folders>;
+  cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  const unsigned blocks = grid_blocks(shape.cols, folders * strip::columns, grid_x,
+                                      "row_fold: the columns of rows must fit a grid");
+  kernel<<<blocks, 32 * (folders + copiers), bytes, stream>>>(rows, shape.rows, shape.cols, shape.row_stride,
+                                                              out);
+  check_launch();
+}
+
+int multiprocessors() {
+  int device = 0;
+  int count = 0;
+  cuda_check(cudaGetDevice(&device));
+  cuda_check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+  return count;
+}
+
+/// Whether every row is cut evenly into pieces that can be copied.
+template <class T>
+bool cuts_evenly(const T* rows, const Flattened& shape) {
+  constexpr std::int64_t elements = strip::piece_bytes / sizeof(T);
+  return shape.cols % elements == 0 && shape.row_stride % elements == 0 &&
+         reinterpret_cast<std::uintptr_t>(rows) % strip::piece_bytes == 0;
+}
+
+constexpr std::int64_t few_rows = 64;  // at most
+
+}  // namespace
+
+void strips(const Args& args, Stream stream) {
+  validate(args);
+  const Flattened shape = flattened(args.rows);
+  if (shape.cols == 0) return;
+  with_elements(args.rows, shape.columns, [&]<class T, class Columns>(const T* rows, const Columns& columns) {
+    if constexpr (std::is_same_v<Columns, AdjacentColumns>) {
+      if (shape.rows > few_rows && cuts_evenly(rows, shape)) {
+        const std::int64_t strips_in_all = ceil_div(shape.cols, strip::columns);
+        const int sms = multiprocessors();
+        if (strips_in_all <= sms) return launch_strips<1>(rows, shape, args.out, stream);
+        if (strips_in_all <= 2 * sms) return launch_strips<2>(rows, shape, args.out, stream);
+        return launch_strips<4>(rows, shape, args.out, stream);
+      }
+    }
+    const int threads = shape.cols <= 8192 ? 32 : 128;
+    const unsigned blocks =
+        grid_blocks(shape.cols, threads, grid_x, "row_fold: the columns of rows must fit a grid");
+    const std::int64_t stride = shape.row_stride * static_cast<std::int64_t>(sizeof(T));
+    const auto few = [&]<int most>() {
+      fold_few<most><<<blocks, threads, 0, stream>>>(rows, static_cast<int>(shape.rows), shape.cols,
+                                                     static_cast<std::uint32_t>(stride), args.out, columns);
+    };
+    if (shape.rows == 0 || shape.rows > few_rows || !std::in_range<std::uint32_t>(stride))
+      fold_in_batches<<<blocks, threads, 0, stream>>>(rows, shape.rows, shape.cols, shape.row_stride,
+                                                      args.out, columns);
+    else if (shape.rows == 1)
+      few.template operator()<1>();
+    else if (shape.rows <= 8)
+      few.template operator()<8>();
+    else if (shape.rows <= 16)
+      few.template operator()<16>();
+    else if (shape.rows <= 32)
+      few.template operator()<32>();
+    else
+      few.template operator()<64>();
+    check_launch();
+  });
+}
+
+}  // namespace strictbench::row_fold
