@@ -75,8 +75,9 @@ inline constexpr std::int64_t step_tokens = 64;
 
 void vocab_grid(const Args& args, Stream stream);  // CUDA: a block per output element scans all tokens
 void sorted_segments(const Args& args,
-                     Stream stream);                   // CUDA: walks runs of equal ids; unused rows untouched
-void cpu_vocab_grid(const Args& args, Stream stream);  // CPU: every output row scans all tokens
+                     Stream stream);  // CUDA: walks runs of equal ids; unused rows untouched
+void hot_and_cold_runs(const Args& args, Stream stream);  // CUDA: long runs by strips, short ones by blocks
+void cpu_vocab_grid(const Args& args, Stream stream);     // CPU: every output row scans all tokens
 void cpu_sorted_segments(const Args& args,
                          Stream stream);  // CPU: walks runs of equal ids; unused rows untouched
 
@@ -90,27 +91,29 @@ void cpu_sort_ids_by_key(const Args& args, const std::int64_t* keys, Stream stre
 /// is negative or that they do not take.
 std::size_t sort_workspace_bytes(std::int64_t tokens);
 
-void sorted_whole(const Args& args, Stream stream);      // CUDA: zeroes dweight, sorts, walks the runs
-void cpu_sorted_whole(const Args& args, Stream stream);  // CPU: the same
+/// CUDA: the same with the bits alone that ids in [0, vocab) have. All others become `vocab`, and are last.
+void sort_ids_in_vocab(const Args& args, Stream stream);
+
+void hot_and_cold_whole(const Args& args, Stream stream);  // CUDA: sorts, adds runs, zeroes only the rest
+void sorted_whole(const Args& args, Stream stream);        // CUDA: zeroes dweight, sorts, walks the runs
+void cpu_sorted_whole(const Args& args, Stream stream);    // CPU: the same
 
 /// The backward kernel alone, as published: what it needs sorted and zeroed comes from outside.
 inline constexpr Variant<Args> variants[] = {
 #ifdef STRICTBENCH_HAS_CUDA
-    {"legacy", Device::cuda, vocab_grid},
-    {"new", Device::cuda, sorted_segments},
+    {"legacy", Device::cuda, vocab_grid},       {"new", Device::cuda, sorted_segments},
+    {"tuned", Device::cuda, hot_and_cold_runs},
 #endif
-    {"legacy", Device::cpu, cpu_vocab_grid},
-    {"new", Device::cpu, cpu_sorted_segments},
+    {"legacy", Device::cpu, cpu_vocab_grid},    {"new", Device::cpu, cpu_sorted_segments},
 };
 
 /// The whole backward, from ids and gradients to every element of dweight.
 inline constexpr Variant<Args> whole_variants[] = {
 #ifdef STRICTBENCH_HAS_CUDA
-    {"legacy", Device::cuda, vocab_grid},
-    {"new", Device::cuda, sorted_whole},
+    {"legacy", Device::cuda, vocab_grid},        {"new", Device::cuda, sorted_whole},
+    {"tuned", Device::cuda, hot_and_cold_whole},
 #endif
-    {"legacy", Device::cpu, cpu_vocab_grid},
-    {"new", Device::cpu, cpu_sorted_whole},
+    {"legacy", Device::cpu, cpu_vocab_grid},     {"new", Device::cpu, cpu_sorted_whole},
 };
 
 }  // namespace strictbench::embedding_backward

@@ -90,6 +90,42 @@ TEST(EmbeddingBackward, TypesMixFreely) {
                              .extra_stride = 1});
 }
 
+/// Runs as long as given, of ids with gaps between them, their positions drawn.
+std::vector<std::int64_t> ids_in_runs(std::initializer_list<std::int64_t> lengths) {
+  std::vector<std::int64_t> ids;
+  for (std::int64_t id = 1; const std::int64_t length : lengths) {
+    ids.insert(ids.end(), static_cast<std::size_t>(length), id);
+    id += 1 + length % 3;
+  }
+  for (std::size_t i = ids.size(); i > 1; --i)
+    std::swap(ids[i - 1], ids[random_below(random_key("runs"), i, i)]);
+  return ids;
+}
+
+TEST(EmbeddingBackward, RunsOfAnyLength) {
+  const std::vector<std::int64_t> ids = ids_in_runs(
+      {1, 2, 15, 16, 17, 18, 31, 32, 33, 1, 1, 64, 65, 127, 128, 129, 300, 5, 700, 16, 1500, 17, 3});
+  const auto tokens = static_cast<std::int64_t>(ids.size());
+  for (const Dtype grad_type : test::dtypes)
+    for (const Dtype weight_type : test::dtypes) {
+      const Shape shape{tokens, 60, 136};
+      expect_all_variants({.shape = shape,
+                           .ids = ids,
+                           .grad = some_grad(shape, grad_type),
+                           .grad_type = grad_type,
+                           .weight_type = weight_type,
+                           .extra_stride = 8});
+    }
+  for (const std::int64_t hidden :
+       {40, 1032, 2048, 4104}) {  // a row takes several pieces of a thread, or blocks
+    const Shape shape{400, 20, hidden};
+    std::vector<std::int64_t> some(ids.begin(), ids.begin() + 400);
+    expect_all_variants({.shape = shape, .ids = some, .grad = some_grad(shape)});
+    some.assign(400, 7);
+    expect_all_variants({.shape = shape, .ids = some, .grad = some_grad(shape)});
+  }
+}
+
 TEST(EmbeddingBackward, TheFarthestIdsOfATypeAreDropped) {
   const std::vector<float> grad{1, 2, 3, 4};
   expect_all_variants(

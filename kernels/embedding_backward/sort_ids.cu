@@ -2,6 +2,7 @@
 ///
 /// Small inputs are bounded by launches (CUB sorts up to a few thousand pairs in one), large ones by eight
 /// passes over 16 bytes a token, one for each byte of an id.
+#include <bit>
 #include <cub/device/device_radix_sort.cuh>
 
 #include "kernels/common/cuda_error.h"
@@ -27,6 +28,18 @@ __global__ void __launch_bounds__(threads)
   if (i >= n) return;
   to[i] = i;
   wide_ids[i] = ids[i];
+}
+
+/// The same where ids outside [0, vocab) become `vocab`.
+template <class Id>
+__global__ void __launch_bounds__(threads)
+    count_up_and_clamp(std::int64_t* to, std::int64_t* clamped, const Id* ids, std::int64_t n,
+                       std::int64_t vocab) {
+  const std::int64_t i = element();
+  if (i >= n) return;
+  to[i] = i;
+  const std::int64_t id = ids[i];
+  clamped[i] = id >= 0 && id < vocab ? id : vocab;
 }
 
 /// Rows in order of key: their ids, -1 where the key is negative, and their positions.
@@ -80,12 +93,11 @@ unsigned blocks_for(std::int64_t tokens) {
   return grid_blocks(tokens, threads, grid_x, "embedding_backward: shape.tokens must fit a grid");
 }
 
-/// Stable, ascending, of all 64 bits with their sign.
+/// Stable, ascending, of the lowest `bits` bits; all 64 with their sign.
 void sort_pairs(const Args& args, Workspace space, const std::int64_t* keys, const std::int64_t* values,
-                Stream stream) {
+                Stream stream, int bits = 8 * sizeof(std::int64_t)) {
   cuda_check(cub::DeviceRadixSort::SortPairs(space.cub, space.cub_bytes, keys, args.sorted.ids, values,
-                                             args.sorted.positions, args.shape.tokens, 0,
-                                             static_cast<int>(8 * sizeof(std::int64_t)), stream));
+                                             args.sorted.positions, args.shape.tokens, 0, bits, stream));
 }
 
 template <class Id>
@@ -120,6 +132,21 @@ void sort_ids(const Args& args, Stream stream) {
     check_launch();
     sort_pairs(args, space, space.second, space.first, stream);
   }
+}
+
+void sort_ids_in_vocab(const Args& args, Stream stream) {
+  validate_sort(args, nullptr);
+  const std::int64_t tokens = args.shape.tokens;
+  if (tokens == 0) return;
+  const unsigned blocks = blocks_for(tokens);
+  const Workspace space = divide(args);
+  with_type(args.ids.type, [&]<class Id>() {
+    count_up_and_clamp<<<blocks, threads, 0, stream>>>(space.first, space.second, args.ids.as<Id>(), tokens,
+                                                       args.shape.vocab);
+    check_launch();
+  });
+  sort_pairs(args, space, space.second, space.first, stream,
+             std::bit_width(static_cast<std::uint64_t>(args.shape.vocab)));
 }
 
 void sort_ids_by_key(const Args& args, const std::int64_t* keys, Stream stream) {
