@@ -71,16 +71,16 @@ std::vector<float> widened(const std::vector<T>& values) {
 
 void widen_table(const Args& args, Stream stream);            // CUDA: the whole table to fp32, then gathers
 void gather_then_widen(const Args& args, Stream stream);      // CUDA: gathers, and widens what it gathered
+void stream_rows(const Args& args, Stream stream);            // CUDA: the same, rows marked as used once
 void cpu_widen_table(const Args& args, Stream stream);        // CPU: the whole table to fp32, then gathers
 void cpu_gather_then_widen(const Args& args, Stream stream);  // CPU: gathers, and widens what it gathered
 
 inline constexpr Variant<Args> variants[] = {
 #ifdef STRICTBENCH_HAS_CUDA
-    {"legacy", Device::cuda, widen_table},
-    {"new", Device::cuda, gather_then_widen},
+    {"legacy", Device::cuda, widen_table},    {"new", Device::cuda, gather_then_widen},
+    {"tuned", Device::cuda, stream_rows},
 #endif
-    {"legacy", Device::cpu, cpu_widen_table},
-    {"new", Device::cpu, cpu_gather_then_widen},
+    {"legacy", Device::cpu, cpu_widen_table}, {"new", Device::cpu, cpu_gather_then_widen},
 };
 
 }  // namespace strictbench::embedding_forward

@@ -1,132 +1,16 @@
 /// new: gathers rows as they lie and widens what it gathered, without a scratch.
 ///
-/// Memory bounds it: every row is read once and written once. A thread moves up to four pieces that make 16
-/// bytes of output each, all loads before the first store, so that an SM has up to 128 KB in flight where
-/// about 25 KB already fill the bandwidth; what comes first, the id, is one cached load for a whole block. A
-/// block takes 512 pieces of one row (all of 4096 bf16 numbers), or several rows where they are shorter.
-/// Where hidden or an address is no multiple of a piece, pieces are single elements.
-#include <algorithm>
-#include <cstring>
-
-#include "kernels/common/cuda_error.h"
-#include "kernels/common/require.h"
-#include "kernels/embedding_forward/embedding_forward.h"
+/// Memory bounds it: every row is read once and written once. With four pieces of 16 bytes a thread an SM has
+/// up to 128 KB in flight where about 25 KB already fill the bandwidth; what comes first, the id, is one
+/// cached load for a whole block.
+#include "kernels/embedding_forward/gather.h"
 
 namespace strictbench::embedding_forward {
-namespace {
-
-constexpr int threads = 128;
-constexpr int pieces_per_thread = 4;
-
-/// Bits as they are: no number is made of them, so that no NaN loses its payload.
-struct Keep {
-  template <class Piece>
-  __device__ static Piece convert(Piece piece) {
-    return piece;
-  }
-};
-
-template <class T>
-struct Widen {
-  __device__ static float convert(std::uint16_t bits) { return to_float(T{bits}); }
-  __device__ static float4 convert(uint2 piece) {
-    return {low(piece.x), high(piece.x), low(piece.y), high(piece.y)};
-  }
-
- private:
-  __device__ static float low(std::uint32_t pair) { return convert(static_cast<std::uint16_t>(pair)); }
-  __device__ static float high(std::uint32_t pair) { return convert(static_cast<std::uint16_t>(pair >> 16)); }
-};
-
-/// Blocks of (lanes, rows) threads; blockIdx.x counts groups of rows, blockIdx.y stretches of a row.
-template <class Conversion, class Id, class From, class To>
-__global__ void __launch_bounds__(threads)
-    gather(std::int64_t tokens, std::int64_t vocab, std::int64_t pieces, const Id* __restrict__ ids,
-           const From* __restrict__ weight, To* __restrict__ out, To missing_piece) {
-  const std::int64_t token = std::int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
-  if (token >= tokens) return;
-  const int lanes = static_cast<int>(blockDim.x);
-  const std::int64_t first = std::int64_t{blockIdx.y} * (lanes * pieces_per_thread) + threadIdx.x;
-  const std::int64_t id = ids[token];
-  To* const to = out + token * pieces + first;
-  const std::int64_t left = pieces - first;  // pieces from this thread's first to the end of the row
-  if (id < 0 || id >= vocab) {
-    for (int k = 0; k < pieces_per_thread; ++k)
-      if (k * lanes < left) to[k * lanes] = missing_piece;
-    return;
-  }
-  const From* const from = weight + id * pieces + first;
-  From held[pieces_per_thread] = {};
-#pragma unroll
-  for (int k = 0; k < pieces_per_thread; ++k)
-    if (k * lanes < left) held[k] = from[k * lanes];
-#pragma unroll
-  for (int k = 0; k < pieces_per_thread; ++k)
-    if (k * lanes < left) to[k * lanes] = Conversion::convert(held[k]);
-}
-
-/// A piece of out, all of whose elements are missing.
-template <class To>
-To missing_piece(Dtype weight, Dtype out) {
-  const auto pattern = with_type(weight, [&]<class T>() {
-    if constexpr (sizeof(T) == sizeof(std::uint16_t))
-      if (out != Dtype::fp32) return missing<T>().bits * 0x10001u;  // two elements
-    return std::bit_cast<std::uint32_t>(to_float(missing<T>()));
-  });
-  To piece;
-  constexpr std::size_t unit = std::min(sizeof piece, sizeof pattern);
-  for (std::size_t b = 0; b < sizeof piece; b += unit)
-    std::memcpy(reinterpret_cast<char*>(&piece) + b, &pattern, unit);
-  return piece;
-}
-
-template <class Conversion, class Id, class From, class To>
-void launch_pieces(const Args& args, Stream stream) {
-  const auto& [tokens, vocab, hidden] = args.shape;
-  const auto elements = static_cast<std::int64_t>(sizeof(To) / size_of(args.out.dtype));
-  const std::int64_t pieces = hidden / elements;
-  int lanes = 1;
-  while (lanes < threads && lanes < pieces) lanes *= 2;
-  const dim3 block(static_cast<unsigned>(lanes), static_cast<unsigned>(threads / lanes));
-  const dim3 grid(grid_blocks(tokens, block.y, grid_x, "embedding_forward: shape.tokens must fit a grid"),
-                  grid_blocks(pieces, lanes * pieces_per_thread, grid_y,
-                              "embedding_forward: shape.hidden must fit a grid"));
-  gather<Conversion><<<grid, block, 0, stream>>>(tokens, vocab, pieces, args.ids.as<Id>(),
-                                                 args.weight.as<From>(), args.out.as<To>(),
-                                                 missing_piece<To>(args.weight.dtype, args.out.dtype));
-  check_launch();
-}
-
-/// Whether every row of both sides is cut evenly into pieces of From and To.
-template <class From, class To>
-bool cuts_evenly(const Args& args) {
-  const auto elements = static_cast<std::int64_t>(sizeof(To) / size_of(args.out.dtype));
-  return args.shape.hidden % elements == 0 &&
-         reinterpret_cast<std::uintptr_t>(args.weight.data) % sizeof(From) == 0 &&
-         reinterpret_cast<std::uintptr_t>(args.out.data) % sizeof(To) == 0;
-}
-
-template <class Id>
-void launch(const Args& args, Stream stream) {
-  if (args.out.dtype == args.weight.dtype) {
-    if (cuts_evenly<uint4, uint4>(args)) return launch_pieces<Keep, Id, uint4, uint4>(args, stream);
-    if (args.out.dtype == Dtype::fp32)
-      return launch_pieces<Keep, Id, std::uint32_t, std::uint32_t>(args, stream);
-    return launch_pieces<Keep, Id, std::uint16_t, std::uint16_t>(args, stream);
-  }
-  const auto widen = [&]<class T>() {
-    cuts_evenly<uint2, float4>(args) ? launch_pieces<Widen<T>, Id, uint2, float4>(args, stream)
-                                     : launch_pieces<Widen<T>, Id, std::uint16_t, float>(args, stream);
-  };
-  args.weight.dtype == Dtype::bf16 ? widen.template operator()<Bf16>() : widen.template operator()<Fp16>();
-}
-
-}  // namespace
 
 void gather_then_widen(const Args& args, Stream stream) {
   validate(args);
   if (args.shape.tokens == 0 || args.shape.hidden == 0) return;
-  with_type(args.ids.type, [&]<class Id>() { launch<Id>(args, stream); });
+  launch_gather<4, Cached>(args, stream);
 }
 
 }  // namespace strictbench::embedding_forward

@@ -1,0 +1,33 @@
+/// tuned: the same gather, with rows marked as used once, and one piece a thread where tokens are few.
+///
+/// Many tokens: a row that comes and goes needs no place in the L1, and what is written is not read again.
+/// Few tokens: one row of 8 KB by one SM takes longer than by four.
+#include "kernels/embedding_forward/gather.h"
+
+namespace strictbench::embedding_forward {
+namespace {
+
+/// Marked as used once, on both ways.
+struct Streamed {
+  template <class Piece>
+  __device__ static Piece load(const Piece* from) {
+    return __ldcs(from);
+  }
+  template <class Piece>
+  __device__ static void store(Piece* to, Piece piece) {
+    __stcs(to, piece);
+  }
+};
+
+constexpr std::int64_t few_tokens = 512;
+
+}  // namespace
+
+void stream_rows(const Args& args, Stream stream) {
+  validate(args);
+  if (args.shape.tokens == 0 || args.shape.hidden == 0) return;
+  args.shape.tokens <= few_tokens ? launch_gather<1, Streamed>(args, stream)
+                                  : launch_gather<4, Streamed>(args, stream);
+}
+
+}  // namespace strictbench::embedding_forward
