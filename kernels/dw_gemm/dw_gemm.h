@@ -33,6 +33,8 @@ struct Args {
 inline constexpr std::int64_t leaf_tokens = 32;
 /// The most tokens that the tiled variants take.
 inline constexpr std::int64_t tiled_tokens = 31;
+/// The most tokens that stream_rows() takes.
+inline constexpr std::int64_t streamed_tokens = 8;
 /// The most tokens that `legacy` sums by recursion on a GPU: the frames of seven calls fit the 1 KB of stack
 /// that a thread has by default. From there on it walks the same tree with sums of its own on a stack.
 inline constexpr std::int64_t recursive_tokens = 2048;
@@ -88,6 +90,8 @@ void naive_recursive(const Args& args, Stream stream);      // CUDA: transpose, 
 void naive_loop(const Args& args, Stream stream);           // CUDA: the same with a loop for the leaf
 void tiled_outer_product(const Args& args, Stream stream);  // CUDA: 128x128 tiles, tokens staged once
 void by_token_count(const Args& args, Stream stream);       // CUDA: the kernel of path_of(shape)
+void register_tiles(const Args& args, Stream stream);       // CUDA: products fused where that is exact
+void stream_rows(const Args& args, Stream stream);          // CUDA: the same for up to streamed_tokens
 /// CUDA: the vendor's library, in its own order. The first call on a stream makes a handle and a workspace
 /// for it, which stay, and must not be captured (std::runtime_error if it is); streams do not disturb each
 /// other.
@@ -101,6 +105,7 @@ inline constexpr Variant<Args> variants[] = {
     {"legacy", Device::cuda, naive_recursive},
     {"legacy_loop", Device::cuda, naive_loop},  // up to leaf_tokens
     {"new", Device::cuda, by_token_count},
+    {"tuned", Device::cuda, register_tiles},
 #endif
 #ifdef STRICTBENCH_HAS_CUBLAS
     {"cublas", Device::cuda, cublas},

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <span>
 #include <string>
 
 #include "kernels/dw_gemm/test_inputs.h"
@@ -11,6 +12,7 @@ namespace strictbench::dw_gemm {
 namespace {
 
 using test::bits;
+using test::bits_any_nan;
 
 std::vector<Bf16> all_bf16(std::initializer_list<float> values) {
   std::vector<Bf16> all;
@@ -87,6 +89,47 @@ TEST(DwGemmOracle, ProductsAndSumsAreRoundedApart) {
       if (can_run(variant, shape) && is_strict(variant, shape)) {
         EXPECT_EQ(bits(run(variant, shape, inputs)), bits(whole_oracle(shape, inputs))) << variant.name;
       }
+}
+
+/// Exponents drawn from `exponents`, mantissas and signs at random.
+Inputs inputs_with(const Shape& shape, std::span<const int> exponents, std::uint64_t key) {
+  const auto some = [&](std::uint64_t from, std::int64_t count) {
+    std::vector<Bf16> values;
+    for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(count); ++i) {
+      const int exponent = exponents[random_below(from, 2 * i, exponents.size())];
+      const auto mantissa = static_cast<float>(random_below(from, 2 * i + 1, 256)) - 128;  // of either sign
+      values.push_back(to_bf16(std::ldexp((mantissa < 0 ? -1.0f : 1.0f) + mantissa / 128, exponent)));
+    }
+    return values;
+  };
+  return {.x = some(key, shape.tokens * shape.in), .dy = some(mix(key), shape.tokens * shape.out)};
+}
+
+/// A kernel may fuse a product that is exact; these are exact, just so, and no more.
+TEST(DwGemm, ProductsAtBothEndsOfTheRange) {
+  const std::vector<std::vector<int>> ranges = {{-59, -60, -58},       {-59, -60, -75}, {-75, -67, -66, -70},
+                                                {63, 62, 60},          {63, 64, 62},    {64, 63, -64},
+                                                {-126, -127, -130, 0}, {127, 0, 1}};
+  for (const Shape& shape : {Shape{1, 136, 72},
+                             {2, 8, 40},
+                             {3, 136, 72},
+                             {8, 256, 24},
+                             {9, 136, 136},
+                             {31, 136, 72},
+                             {32, 24, 200},
+                             {33, 136, 72},
+                             {70, 72, 64},
+                             {300, 16, 24},
+                             {31, 131, 67}})
+    for (const auto& range : ranges) {
+      const Inputs inputs = inputs_with(shape, range, random_key("edges"));
+      for (const auto& variant : variants) {
+        if (!can_run(variant, shape) || !is_strict(variant, shape)) continue;
+        SCOPED_TRACE(text(variant, shape) + ", exponents from " + std::to_string(range[0]));
+        EXPECT_EQ(bits_any_nan(run(variant, shape, inputs)),
+                  bits_any_nan(whole_oracle(shape, inputs, tree(variant, shape))));
+      }
+    }
 }
 
 TEST(DwGemm, PathFollowsThePublishedCode) {

@@ -91,7 +91,7 @@ inline test::Zeros zeros(const Variant<Args>& variant, const Shape& shape) {
 }
 
 inline bool uses_transposed(const Variant<Args>& variant, const Shape& shape) {
-  if (variant.name == "cublas") return false;
+  if (variant.name == "cublas" || variant.name == "tuned") return false;
   return variant.name != "new" || path_of(shape) == Path::legacy;
 }
 
