@@ -103,6 +103,9 @@ TEST(Objections, BadRowsAreNamed) {
   files[0]["benchmarks"].push_back(error_row("op/new/rows:9/timer:graph", "boom"));
   EXPECT_TRUE(holds(objections_to(files), "op/new/rows:9/timer:graph failed: boom"));
   files = quiet(100, good_context());
+  files[0]["benchmarks"].push_back({{"name", a}, {"skipped", true}, {"skip_message", "no room"}});
+  EXPECT_TRUE(holds(objections_to(files), a + " was skipped in part: no room")) << objections_to(files);
+  files = quiet(100, good_context());
   files[0]["benchmarks"][0]["suspect"] = 1;
   EXPECT_TRUE(holds(objections_to(files), a + " was measured while the machine was throttled"));
   files = quiet(100, good_context());
