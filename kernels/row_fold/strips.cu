@@ -3,6 +3,7 @@
 ///
 /// The chain of adds bounds narrow matrices (4 cycles a row), memory the wide ones. A strip is one warp wide,
 /// so that 128 columns already spread over four SMs, and 4096 over 128.
+#include <type_traits>
 #include <utility>
 
 #include "kernels/common/cuda_error.h"
@@ -74,17 +75,17 @@ struct Rows {
 constexpr int copiers = 2;  // a third one gains nothing
 
 /// A stage is handed over at once: many rows where one strip is narrow and the chain bounds it, fewer where
-/// memory does. All of it is 128 KB.
-template <int folders>
-inline constexpr int batch = folders == 1 ? 128 : 64;
+/// memory does. All of it is 128 KB. (Of bf16 the compiler does not keep 128 rows in registers.)
+template <class T, int folders>
+inline constexpr int batch = folders == 1 && !std::is_same_v<T, Bf16> ? 128 : 64;
 template <int folders>
 inline constexpr int batches = folders <= 2 ? 2 : 1;
 template <class T, int folders>
-inline constexpr int stages = 131072 / (batches<folders> * batch<folders> * strip::columns * folders *
+inline constexpr int stages = 131072 / (batches<folders> * batch<T, folders> * strip::columns * folders *
                                         static_cast<int>(sizeof(T)));
 
 template <class T, int folders>
-using Ring = strip::Ring<T, folders, stages<T, folders>, batches<folders>, batch<folders>>;
+using Ring = strip::Ring<T, folders, stages<T, folders>, batches<folders>, batch<T, folders>>;
 
 template <class T, int folders>
 __global__ void __launch_bounds__(32 * (folders + copiers), 1)
