@@ -72,6 +72,13 @@ class Agreement(unittest.TestCase):
         self.assertIn("row_fold.kernels.json: not a record of kernels", done.stderr)
 
 
+    def test_committed_evidence(self) -> None:
+        found = json.loads((HERE / "h200" / "agreement.json").read_text())
+        self.assertGreaterEqual(len(found["cases"]), 60)
+        outside = [case for case in found["cases"] if abs(case["cupti_us"] / case["graph_us"] - 1) > 0.05]
+        self.assertEqual(outside, [])
+
+
 if __name__ == "__main__":
     if sys.version_info < (3, 11):
         sys.exit(77)
