@@ -206,18 +206,38 @@ class Nightly(pr_test.PullRequest):
         done = self.nightly(compare=comparison(new="same", legacy="failed"), RUN_CODE=1, COMPARE_CODE=1)
         self.assertEqual(done.returncode, 1)
         self.assertTrue(self.summary(done).startswith("regressed: 1 failed, 1 same"))
-        done = self.nightly(compare=comparison(new="same"), RUN_CODE=1)
-        self.assertEqual(done.returncode, 1)  # whatever the comparison says of what is there
+        for verdict in ("same", "inconclusive"):  # whatever the comparison says of what is there
+            done = self.nightly("--no-confirm", compare=comparison(new=verdict), RUN_CODE=1, GITHUB_ACTIONS="true")
+            self.assertEqual(done.returncode, 1)
+            self.assertTrue(self.summary(done).startswith(f"failed: something failed in the run; 1 {verdict}; "), done.stdout)
+            self.assert_all_say(done, "regressed", 1, "something failed in the run")
+            self.assertEqual([line for line in done.stdout.splitlines() if line.startswith("::")],
+                             ["::error title=strictbench::failed: something failed in the run; run.json says what"])
         self.baseline.unlink()
-        done = self.nightly(compare="", RUN_CODE=1)
+        done = self.nightly(compare="", RUN_CODE=1, GITHUB_ACTIONS="true")
         self.assertEqual(done.returncode, 1)
+        self.assertTrue(self.summary(done).startswith("failed: no baseline for h200 yet, and something failed in the run; "))
+        self.assertIn("::error title=strictbench::something failed in the run; run.json says what", done.stdout.splitlines())
         self.assertFalse([call for call in self.calls("strictbench") if "accept" in call])
+
+    def assert_all_say(self, done: subprocess.CompletedProcess[str], verdict: str, failures: int, note: str) -> None:
+        """Of a run that ended worse than its rows: every file agrees with the exit code."""
+        confirmed = json.loads((self.folder / "confirmed.json").read_text(encoding="utf-8"))
+        self.assertEqual((confirmed["verdict"], confirmed["exit_code"]), (verdict, done.returncode))
+        self.assertIn(note, " ".join(confirmed["notes"]))
+        suite = xml.etree.ElementTree.parse(self.folder / "junit.xml").getroot()[0]
+        self.assertEqual(int(suite.get("tests", "")), len(suite.findall("testcase")))
+        self.assertEqual(int(suite.get("failures", "")), len(suite.findall("testcase/failure")))
+        self.assertEqual(int(suite.get("skipped", "")), len(suite.findall("testcase/skipped")))
+        self.assertEqual(len(suite.findall("testcase/failure")), failures)
+        (of_run,) = suite.findall("testcase[@name='the run']/*")
+        self.assertIn(note, of_run.get("message", ""))
 
     def test_a_night_of_suspect_samples_is_undecided(self) -> None:
         done = self.nightly(compare=comparison(new="same"), RUN_CODE=3)
         self.assertEqual(done.returncode, 3)
-        self.assertTrue(self.summary(done).startswith("undecided: most samples are suspect; results/"), done.stdout)
-        self.assertIn("most samples of the run are suspect", (self.folder / "confirmed.json").read_text(encoding="utf-8"))
+        self.assertTrue(self.summary(done).startswith("undecided: most samples are suspect; 1 same; results/"), done.stdout)
+        self.assert_all_say(done, "undecided", 0, "most samples are suspect")
         done = self.nightly(compare=comparison(new="same", legacy="failed"), RUN_CODE=3, COMPARE_CODE=1)
         self.assertEqual(done.returncode, 1)
         self.baseline.unlink()

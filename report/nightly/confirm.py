@@ -11,7 +11,8 @@ confirmed.json, junit.xml and summary.txt into RESULT; it prints nothing but a G
 confirmed.json that ab judged carries ab's numbers, its `threshold`, and in `measured_again` the commit: the samples
 are in RESULT/ab-<commit>/base and head.
 
-Exit code of settle: 0, 1 or 3, as `strictbench compare` would end on what stands; 2 for unusable input.
+Exit code of settle: 0, 1 or 3, as `strictbench compare` would end on what stands, or as grave as --run says; 2 for
+unusable input.
 """
 from __future__ import annotations
 
@@ -38,6 +39,10 @@ IN_DOUBT = ("slower", "inconclusive")
 ANSWERS = ("slower", "same", "faster", "inconclusive", "incomparable", "wrong", "failed")
 COMMIT = re.compile(r"[0-9a-f]{7,64}")
 LONGEST_FILTER = 2000  # what a benchmark executable takes
+# What a run that did not end well makes of the night, whatever its rows say: exit code, first word, why, what to do.
+RUNS = {"failed": (1, "failed", "something failed in the run", "run.json says what"),
+        "suspect": (3, "undecided", "most samples are suspect", "measure again when the GPU is cool and free")}
+VERDICT_OF = {0: "pass", 1: "regressed", 3: "undecided"}
 MOST_ANNOTATIONS = 10  # GitHub shows no more of a step, so the first of them says how many there are
 
 Row = dict[str, Any]
@@ -168,8 +173,7 @@ def stands(result: Path, baselines: list[Path], notes: list[str]) -> tuple[dict[
     counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in VERDICTS}
     red, open_ = (any(counts[verdict] for verdict in verdicts) for verdicts in (REGRESSED, UNDECIDED))
     code = 1 if red else 3 if open_ else 0
-    comparison = {**first, "verdict": {0: "pass", 1: "regressed", 3: "undecided"}[code], "exit_code": code,
-                  "counts": counts, "notes": notes, "rows": rows}
+    comparison = {**first, "verdict": VERDICT_OF[code], "exit_code": code, "counts": counts, "notes": notes, "rows": rows}
     return comparison, in_words(first["rows"], rows, answers)
 
 
@@ -187,20 +191,38 @@ def in_words(before: list[Row], after: list[Row], answers: dict[str, Answer]) ->
     return f"{text}; measured again: {', '.join(found)}{rest}"
 
 
-def summary_of(comparison: dict[str, Any], words: str, result: Path) -> str:
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in comparison["counts"].items() if count)
-    return "; ".join(filter(None, [f"{comparison['verdict']}: {counts or 'no rows'}", words, str(result)]))
+def with_run(comparison: dict[str, Any], run: str) -> tuple[dict[str, Any], str]:
+    """A comparison after a run of RUNS, or of no name where it ended well; and what the run adds to its rows' verdict,
+    empty where they are as grave themselves."""
+    if not run:
+        return comparison, ""
+    code, word, why, hint = RUNS[run]
+    comparison = {**comparison, "notes": [*comparison["notes"], f"{why}: {hint}"]}
+    if comparison["exit_code"] in (1, code):
+        return comparison, ""
+    return {**comparison, "verdict": VERDICT_OF[code], "exit_code": code}, f"{word}: {why}"
 
 
-def junit(comparison: dict[str, Any]) -> str:
-    """As `strictbench compare --format junit` writes: red is a failure, undecided is skipped."""
+def summary_of(comparison: dict[str, Any], of_run: str, words: str, result: Path) -> str:
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in comparison["counts"].items() if count) or "no rows"
+    begin = f"{of_run}; {counts}" if of_run else f"{comparison['verdict']}: {counts}"
+    return "; ".join(filter(None, [begin, words, str(result)]))
+
+
+def junit(comparison: dict[str, Any], of_run: str = "") -> str:
+    """As `strictbench compare --format junit` writes: red is a failure, undecided is skipped. What the run adds to the
+    verdict of its rows is a test of its own."""
     def count(verdicts: tuple[str, ...]) -> int:
         return sum(comparison["counts"][verdict] for verdict in verdicts)
 
-    skips = (*UNDECIDED, "skipped")
+    skips, red = (*UNDECIDED, "skipped"), comparison["verdict"] == "regressed"
     lines = ['<?xml version="1.0" encoding="UTF-8"?>',
-             f'<testsuites><testsuite name="strictbench nightly" tests="{len(comparison["rows"])}" '
-             f'failures="{count(REGRESSED)}" errors="0" skipped="{count(skips)}">']
+             f'<testsuites><testsuite name="strictbench nightly" tests="{len(comparison["rows"]) + bool(of_run)}" '
+             f'failures="{count(REGRESSED) + (bool(of_run) and red)}" errors="0" '
+             f'skipped="{count(skips) + (bool(of_run) and not red)}">']
+    if of_run:
+        inner = f'<failure type="failed" message="{of_run}"/>' if red else f'<skipped message="{of_run}"/>'
+        lines.append(f'<testcase classname="strictbench" name="the run">{inner}</testcase>')
     for row in comparison["rows"]:
         verdict, message = row["verdict"], quoteattr(message_of(row))
         inner = (f'<failure type="{verdict}" message={message}/>' if verdict in REGRESSED else
@@ -214,12 +236,14 @@ def message_of(row: Row) -> str:
     return plain(f"{row['verdict']}{change_of(row)}: {row.get('reason') or 'no reason given'}", 2000)
 
 
-def tell_github(comparison: dict[str, Any], summary: str) -> None:
+def tell_github(comparison: dict[str, Any], summary: str, of_run: str = "") -> None:
     """Annotations of what is red, and a table of what is not well in the step's summary."""
     def escaped(text: str) -> str:
         return text.replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
 
     if os.environ.get("GITHUB_ACTIONS") == "true":
+        if of_run and comparison["verdict"] == "regressed":
+            print(f"::error title=strictbench::{of_run}; run.json says what")
         red = [row for row in comparison["rows"] if row["verdict"] in REGRESSED]
         shown = red
         if len(red) > MOST_ANNOTATIONS:
@@ -244,13 +268,14 @@ def tell_github(comparison: dict[str, Any], summary: str) -> None:
             print(f"confirm.py: the step's summary, {page}, cannot be written: {error.strerror}", file=sys.stderr)
 
 
-def settle(result: Path, baselines: list[Path], notes: list[str]) -> int:
+def settle(result: Path, baselines: list[Path], notes: list[str], run: str = "") -> int:
     comparison, words = stands(result, baselines, notes)
-    summary = plain(summary_of(comparison, words, result), 2000)
+    comparison, of_run = with_run(comparison, run)
+    summary = plain(summary_of(comparison, of_run, words, result), 2000)
     write_whole(result / "confirmed.json", json.dumps(comparison, indent=1) + "\n")
-    write_whole(result / "junit.xml", junit(comparison))
+    write_whole(result / "junit.xml", junit(comparison, of_run))
     write_whole(result / "summary.txt", summary + "\n")
-    tell_github(comparison, summary)
+    tell_github(comparison, summary, of_run)
     return comparison["exit_code"]
 
 
@@ -263,13 +288,14 @@ def main(arguments: Optional[list[str]] = None) -> int:
     settles = commands.add_parser("settle", help="put its answers over the first verdicts")
     settles.add_argument("--baseline", type=Path, nargs="+", default=[], metavar="FILE", help="those of the questions")
     settles.add_argument("--note", action="append", default=[], metavar="TEXT", help="a note on the comparison")
+    settles.add_argument("--run", choices=RUNS, default="", help="how the run ended, where it did not end well")
     for command in (asks, settles):
         command.add_argument("result", type=Path, metavar="RESULT", help="a result folder with its compare.json")
     options = parser.parse_args(arguments)
     try:
         if options.command == "questions":
             return questions(options.result, options.baseline)
-        return settle(options.result, options.baseline, options.note)
+        return settle(options.result, options.baseline, options.note, options.run)
     except UnusableInput as error:
         print(f"confirm.py: {plain(str(error), 1000)}", file=sys.stderr)
     except OSError as error:
