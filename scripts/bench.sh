@@ -23,6 +23,7 @@ RUN-OPTIONs go to `strictbench run`:
   --device cpu|cuda|N   where to measure
   --out DIR             the result folder (default: results/<utc>_<commit>_<device>)
   --resume DIR          finish an interrupted run
+  --wait                begin when no other strictbench measures on the device any more
   --kernels             also record the kernels of each operator (GPU only); legacy's and new's are then compared
 
 Exit code: 0 everything is as fast as the baseline, or there is none; 1 something is slower, missing, failed or
@@ -49,7 +50,7 @@ for argument in "$@"; do
       --out | --resume) takes_folder=yes ;;
       --filter | --processes | --budget | --timeout | --device | --executables) ;;
       --filter=* | --processes=* | --budget=* | --timeout=* | --device=* | --executables=*) ;;
-      --allow-debug | --kernels) ;;
+      --allow-debug | --kernels | --wait) ;;
       --out=/* | --resume=/*) result=${argument#*=} ;;
       --out=* | --resume=*) result=$PWD/${argument#*=} argument=${argument%%=*}=$PWD/${argument#*=} ;;
       -*) [[ ${previous-} == --filter ]] || {
@@ -98,9 +99,15 @@ fi
 run_code=0
 "${with_parent[@]}" "$strictbench" run "${run_options[@]}" || run_code=$?
 # 1 is a run whose rows are not all there, 3 one of suspect samples: what is there is still shown.
-if ((run_code > 1 && run_code != 3)) || [[ ! -f $result/run.json ]]; then
-  exit "$run_code"
-fi
+case $run_code in
+  0 | 1 | 3) [[ -f $result/run.json ]] || exit "$run_code" ;;
+  2 | 129 | 130 | 143) exit "$run_code" ;;
+  *)
+    echo "bench.sh: the run was ended with code $run_code; what it measured is in $result: finish it with" \
+      "$strictbench run --resume $(printf %q "$result")" >&2
+    exit 2
+    ;;
+esac
 
 echo
 "$strictbench" table "$result" || run_code=$((run_code > 0 ? run_code : $?))

@@ -20,6 +20,7 @@ Where the commit cannot be built or has no such row, the first verdict stays as 
   --timeout SECONDS  a process of either of them that takes longer is ended
   --device D         where to measure: cpu, cuda or the index of a GPU
   --kernels          also record the kernels of each operator (GPU only)
+  --wait             as it does anyway: where another strictbench measures on the device, the night begins behind it
   --no-confirm       measure no row again: the first verdicts stand
   --out DIR          the result folder (default: results/<utc>_<commit>_<device>)
   --keep N           keep the newest N results of this device, this one among them, in the folder that it stands in;
@@ -50,7 +51,8 @@ while (($# > 0)); do
     -h | --help) usage && exit 0 ;;
     --no-confirm) confirm=no ;;
     --kernels) run_options+=(--kernels) ;;
-    --filter* | --processes* | --budget* | --timeout* | --device* | --out* | --keep*)
+    --wait) ;;
+    --filter | --processes | --budget | --timeout | --device | --out | --keep | --*=*)
       if [[ $1 == *=* ]]; then
         value=${1#*=}
       else
@@ -85,32 +87,8 @@ cd "$root"
 source scripts/baselines.sh
 # shellcheck source=scripts/builds.sh
 source scripts/builds.sh
-
-# attended COMMAND...: in a process group of its own, so that a signal to this script ends all of it and nothing else,
-# and is obeyed at once.
-attended=''
-attended() {
-  local code=0
-  set -m
-  "$@" </dev/null &
-  attended=$!
-  set +m
-  wait "$attended" || code=$?
-  attended=''
-  return "$code"
-}
-# shellcheck disable=SC2317  # reached by the traps
-stopped() {
-  trap '' HUP INT TERM
-  if [[ -n $attended ]]; then
-    kill -TERM -- "-$attended" 2>/dev/null || true
-    wait "$attended" 2>/dev/null || true
-  fi
-  exit "$1"
-}
-trap 'stopped 129' HUP
-trap 'stopped 130' INT
-trap 'stopped 143' TERM
+# shellcheck source=scripts/attended.sh
+source scripts/attended.sh
 
 # ended CODE: passes on that a command was ended by a signal.
 ended() {
@@ -156,10 +134,13 @@ if has setpriv; then
   program=(setpriv --pdeathsig TERM -- "$strictbench")
 fi
 run_code=0
-attended "${program[@]}" run "${run_options[@]}" --out "$result" || run_code=$?
+attended "${program[@]}" run --wait "${run_options[@]}" --out "$result" || run_code=$?
 ended "$run_code"
-# 1 is a run whose rows are not all there, 3 one of suspect samples: what is there is compared.
-if ((run_code > 1 && run_code != 3)) || [[ ! -f $result/run.json ]]; then
+# 1 is a run whose rows are not all there, 3 one of suspect samples: what is there is compared. Of 2 it has said why.
+if ((run_code > 3)); then
+  fail "the run was ended with code $run_code; what it measured is in $result: finish it with $strictbench run --resume \
+$(printf %q "$result")"
+elif ((run_code == 2)) || [[ ! -f $result/run.json ]]; then
   exit 2
 fi
 
@@ -190,7 +171,8 @@ fi
 code=0
 "${without_github[@]}" "$strictbench" compare --baseline "${baselines[@]}" --contender "$result" --format json \
   --output "$result/compare.json" || code=$?
-((code == 0 || code == 1 || code == 3)) || exit "$code"
+((code <= 3)) || fail "the comparison was ended with code $code; what was measured is in $result"
+((code != 2)) || exit 2
 
 # confirm COMMIT FILTER: asks ab about the rows of a filter. Notes say why there is no answer. `worktree` is where the
 # build, in its subshell, will have the commit's files: for the case that a signal ends it.
@@ -202,7 +184,7 @@ confirm() {
   elif worktree=$(build_folder "$commit")/source && ! attended build_commit "$commit"; then
     why="$short, which the baseline was measured at, does not build"
   else
-    attended "${without_github[@]}" "${program[@]}" ab --base "$(build_folder "$commit")" --head build/release \
+    attended "${without_github[@]}" "${program[@]}" ab --wait --base "$(build_folder "$commit")" --head build/release \
       --filter "$2" "${ab_options[@]}" --out "$result/ab-$short" \
       --format json --output "$result/ab-$short.json" || code=$?
     ended "$code"

@@ -118,7 +118,7 @@ class Nightly(pr_test.PullRequest):
         result = f"results/{self.folder.name}"
         self.assertRegex(result, r"^results/\d{8}T\d{6}Z_0123456789_h200$")
         calls = self.calls("strictbench")
-        self.assertIn(f"strictbench run --filter row_fold --budget 9 --out {result}", calls)
+        self.assertIn(f"strictbench run --wait --filter row_fold --budget 9 --out {result}", calls)
         self.assertIn(f"strictbench compare --baseline baselines/h200/first.json --contender {result} --format json "
                       f"--output {result}/compare.json", calls)
         self.assertFalse([call for call in calls if " ab " in call or " kernels " in call])
@@ -137,7 +137,7 @@ class Nightly(pr_test.PullRequest):
         self.assertEqual(self.verdicts(), {"new": "slower", "legacy": "same", "other": "same"})
         (call,) = [call for call in self.calls("strictbench") if call.startswith("strictbench ab")]
         short, result = self.commits[0][:10], f"results/{self.folder.name}"
-        self.assertEqual(call, f"strictbench ab --base {self.folder_of_base()} --head build/release --filter "
+        self.assertEqual(call, f"strictbench ab --wait --base {self.folder_of_base()} --head build/release --filter "
                          f"^({ROW.format('new')}|{ROW.format('other')})(/|$) --processes 7 --timeout 60 --device 0 "
                          f"--out {result}/ab-{short} --format json --output {result}/ab-{short}.json")
         self.assertIn(str(self.folder_of_base()), self.builds())
@@ -251,6 +251,7 @@ class Nightly(pr_test.PullRequest):
         self.assertEqual(self.nightly(compare="", BUILD_CODE=1).returncode, 2)
         self.assertEqual(self.nightly(compare="", COMPARE_CODE=2).returncode, 2)
         for arguments, words in ((("--fast",), "unknown argument '--fast'"), (("--filters=x",), "unknown option"),
+                                 (("--outx", "y"), "unknown argument '--outx'"), (("--wait=1",), "unknown option '--wait'"),
                                  (("--keep", "0"), "--keep 0: a number"), (("--keep",), "--keep needs a value"),
                                  (("--filter=",), "--filter is empty"), (("--out", str(self.tree)), "exists already")):
             done = self.nightly(*arguments, compare="")
@@ -285,7 +286,7 @@ class Nightly(pr_test.PullRequest):
     def test_kernels_are_recorded_on_request(self) -> None:
         self.nightly("--kernels", compare=comparison(new="same"))
         calls, result = self.calls("strictbench"), f"results/{self.folder.name}"
-        self.assertIn(f"strictbench run --kernels --out {result}", calls)
+        self.assertIn(f"strictbench run --wait --kernels --out {result}", calls)
         self.assertIn(f"strictbench kernels --before {result} --before-case /legacy/ --after {result} --after-case /new/ "
                       f"--format json --output {result}/kernels.json", calls)
 
@@ -354,10 +355,25 @@ class Nightly(pr_test.PullRequest):
             self.assertEqual(self.nightly(compare="", RUN_CODE=code).returncode, code)
         self.assertEqual(self.nightly(compare=comparison(new="slower"), COMPARE_CODE=1, AB_CODE=130).returncode, 130)
 
+    def test_a_run_that_something_else_ended_is_one_line_that_says_how_to_go_on(self) -> None:
+        for code in (137, 139):
+            done = self.nightly(compare="", RUN_CODE=code)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+            self.assertIn(f"nightly.sh: the run was ended with code {code}; what it measured is in results/"
+                          f"{self.folder.name}: finish it with build/release/bin/strictbench run --resume results/"
+                          f"{self.folder.name}\n", done.stderr)
+        done = self.nightly(compare=comparison(new="same"), COMPARE_CODE=137)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        self.assertIn("the comparison was ended with code 137; what was measured is in results/", done.stderr)
+
+    def test_a_night_that_is_asked_to_wait_does_as_ever(self) -> None:
+        self.nightly("--wait", compare=comparison(new="same"))
+        self.assertIn(f"strictbench run --wait --out results/{self.folder.name}", self.calls("strictbench"))
+
     def test_help_does_nothing_else(self) -> None:
         done = self.run_script("nightly.sh", "--help")
         self.assertEqual((done.returncode, done.stderr, self.calls_file.read_text(encoding="utf-8")), (0, "", ""))
-        for word in ("--filter", "--processes", "--budget", "--out", "--keep", "--kernels", "--no-confirm", "Exit code"):
+        for word in ("--filter", "--processes", "--budget", "--out", "--keep", "--kernels", "--no-confirm", "--wait", "Exit code"):
             self.assertIn(word, done.stdout)
 
 

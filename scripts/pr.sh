@@ -11,7 +11,7 @@ as Markdown. Each is built once, in build/pr/<commit>, from a worktree that is g
 committed is not measured. The same commit twice compares a build with itself.
 
 AB-OPTIONs go to `strictbench ab` of HEAD's build: --filter RE, --processes N, --budget SECONDS,
---timeout SECONDS, --device cpu|cuda|N, --out DIR, --threshold T, --alpha A,
+--timeout SECONDS, --device cpu|cuda|N, --wait, --out DIR, --threshold T, --alpha A,
 --format text|markdown|json|junit, --output FILE
 
 Exit code: 0 nothing became slower; 1 something is slower, missing, failed or wrong; 2 unusable input or command

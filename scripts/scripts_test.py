@@ -115,6 +115,17 @@ class Bench(Machine):
             self.assertEqual((done.returncode, done.stderr), (code, ""))
             self.assertEqual([call.split()[1] for call in self.calls("strictbench")], ["list", "run"])
 
+    def test_a_run_that_something_else_ended_is_one_line_that_says_how_to_go_on(self) -> None:
+        done = self.run_script("bench.sh", RUN_CODE=137)
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stderr, f"bench.sh: the run was ended with code 137; what it measured is in {self.result()}: "
+                         f"finish it with build/release/bin/strictbench run --resume {self.result()}\n")
+
+    def test_one_that_waits_is_not_left_waiting_for_a_value(self) -> None:
+        self.baseline("first.json")
+        self.run_script("bench.sh", "--wait", "--filter", "row_fold")
+        self.assertIn(f"strictbench run --wait --filter row_fold --out {self.result()}", self.calls("strictbench"))
+
     def test_a_filtered_run_is_compared_in_what_it_measured(self) -> None:
         self.baseline("first.json")
         done = self.run_script("bench.sh", "--filter", "row_fold", COMPARE_CODE=1)
