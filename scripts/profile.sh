@@ -24,6 +24,7 @@ Runs each case once under a profiler, after its result was checked, and writes o
 
 No clock is locked and nothing on the machine is changed.
 Exit code: 0 every case was profiled; 1 a case failed its check, or the profiler did; 2 unusable input or no tool.
+129, 130, 143: ended by a signal, and the profiler with it.
 END
 }
 
@@ -41,6 +42,11 @@ while (($# > 0)); do
       printf -v "${1#--}" %s "$2"
       shift
       ;;
+    --build=* | --out=* | --device=*)
+      [[ -n ${1#*=} ]] || unusable "${1%%=*} needs a value (see scripts/profile.sh --help)"
+      option=${1%%=*}
+      printf -v "${option#--}" %s "${1#*=}"
+      ;;
     --)
       shift
       tool_options=("$@")
@@ -57,6 +63,7 @@ case $tool in
   '') unusable 'say nsys or ncu, and which cases (see scripts/profile.sh --help)' ;;
   *) unusable "'$tool' is no profiler: nsys or ncu (see scripts/profile.sh --help)" ;;
 esac
+[[ $device =~ ^(0|[1-9][0-9]{0,3})$ ]] || unusable "--device $device: the index of a GPU, for example --device 0"
 ((${#cases[@]} > 0)) || unusable 'say which cases: a regular expression searched in row names'
 command -v "$tool" >/dev/null 2>&1 || unusable \
   "$tool is not on PATH: install $product (it comes with the CUDA Toolkit, and by itself from NVIDIA)"
@@ -66,9 +73,11 @@ command -v "$tool" >/dev/null 2>&1 || unusable \
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 cd "$root"
+# shellcheck source=scripts/attended.sh
+source scripts/attended.sh
 if [[ -z $build ]]; then
   build=$root/build/release
-  [[ -x $build/bin/strictbench ]] || configure_and_build release || exit 2
+  [[ -x $build/bin/strictbench ]] || attended configure_and_build release || exit 2
 fi
 [[ -x $build/bin/strictbench ]] || unusable "$build/bin holds no strictbench: not a build folder"
 out=${out:-$root/build/profiles/$(date -u +%Y%m%dT%H%M%SZ)}
@@ -82,6 +91,7 @@ filter=${filter%|}
 # and a trailing slash for push/pop ranges. `nsys stats` wants range@domain, without an index for all such ranges, and
 # adds the filter to the name of its file. nsys captures between cudaProfilerStart and Stop, of which a process has one
 # pair; graphs are traced node by node, or their kernels would be one.
+# shellcheck disable=SC2317  # reached through attended
 profile() {
   local executable=$1 report=$2
   local run=("$executable" --profile "--device=$device" "--benchmark_filter=$filter")
@@ -101,14 +111,15 @@ profile() {
 
 code=0 found=no
 for executable in "$build"/bin/bench_*; do
-  described=$("$executable" --describe "--device=$device" "--benchmark_filter=$filter") || exit 2
+  described=$("$executable" --describe "--device=$device" "--benchmark_filter=$filter") ||
+    unusable "$executable --describe failed, see above: name a build and a GPU that it can measure on"
   grep -q '"selected": true' <<<"$described" || continue
   found=yes
   mkdir -p "$out"
   operator=$(basename "$executable")
   operator=${operator#bench_}
   echo "$operator:"
-  profile "$executable" "$out/$operator" || code=1
+  attended profile "$executable" "$out/$operator" || code=1
 done
 [[ $found == yes ]] || unusable "no case matches $filter; \`$build/bin/strictbench list\` shows them"
 ((code == 0)) || echo 'profile.sh: not everything was profiled, see above' >&2

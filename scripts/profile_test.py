@@ -2,6 +2,9 @@
 """scripts/profile.sh with stubs for the profilers and the executables: flags, their order, and what is refused."""
 from __future__ import annotations
 
+import signal
+import subprocess
+import time
 import unittest
 from pathlib import Path
 
@@ -86,12 +89,40 @@ class Profile(script_machine.Machine):
         self.refused("--out needs a value", "ncu", "row_fold", "--out")
         self.refused("exists: reports are never overwritten", "ncu", "row_fold", "--out", str(self.tree))
         self.refused("holds no strictbench", "ncu", "row_fold", "--build", str(self.base))
+        self.refused("--out needs a value", "ncu", "row_fold", "--out=")
+        for device in ("cuda", "-1", "1x", "0 --help"):
+            self.refused(f"--device {device}: the index of a GPU", "ncu", "row_fold", "--device", device)
         self.refused("no case matches (no_such_case)", "ncu", "no_such_case")
 
     def test_without_a_gpu_the_executable_says_so(self) -> None:
         done = self.profile("ncu", "row_fold", NO_GPU=1)
         self.assertEqual(done.returncode, 2)
         self.assertIn("no GPU 0", done.stderr)
+        self.assertIn(f"profile.sh: {self.tree}/build/release/bin/bench_dw_gemm --describe failed", done.stderr)
+
+    def test_values_behind_an_equals_sign(self) -> None:
+        out = self.base / "reports"
+        build = self.tree / "build/release"
+        done = self.profile("ncu", f"--out={out}", "--device=2", f"--build={build}", "row_fold")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        (call,) = self.calls("ncu")
+        self.assertIn(f"--export {out}/row_fold {build}/bin/bench_row_fold --profile --device=2 ", call)
+
+    def test_a_signal_ends_the_profiler(self) -> None:
+        started, stopped = self.base / "started", self.base / "stopped"
+        self.stub(self.path / "ncu", f"trap 'echo >{stopped}; exit 143' TERM; echo >{started}; sleep 60 & wait")
+        sleep = script_machine.shutil.which("sleep")
+        assert sleep
+        (self.path / "sleep").symlink_to(sleep)
+        process = subprocess.Popen([str(self.tree / "scripts/profile.sh"), "ncu", "row_fold"], cwd=self.base,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   env={"PATH": str(self.path)})
+        limit = time.monotonic() + 30
+        while not started.exists() and time.monotonic() < limit:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=30), 143)
+        self.assertTrue(stopped.exists())
 
     def test_help(self) -> None:
         done = self.profile("--help")
