@@ -175,6 +175,19 @@ class Names(unittest.TestCase):
             code, _ = self.run_it(PROGRAM, "run", "--resume", "r", codes=(2,))
             self.assertEqual(code, 2)
 
+    def test_agreement_of_kernel_records(self) -> None:
+        word = "\x1b[2J\n::error::x\u202e"
+        result = self.result("r")
+        self.write("r/op.0.json", [row(name, 30, time_unit="us") for name in NAMES], git_commit=word)
+        cases = [{"name": name, "calls": 1, "kernels": [{"name": word, "launches": 1, "total_ns": 33000}]} for name in NAMES]
+        (self.folder / "r/op.kernels.json").write_text(json.dumps({"cases": cases}))
+        program = str(SOURCE / "report/kernel_records/agreement.py")
+        code, out = self.run_it(sys.executable, program, result, "--out", "agreement.json", codes=(1,))
+        self.assertEqual(len(out.splitlines()), len(json.loads((self.folder / "agreement.json").read_text())["cases"]) + 1)
+        self.assertGreater(len(out.splitlines()), len(WORDS) / 2)
+        self.assertFalse([line for line in out.splitlines() if line.startswith("::")])
+        self.run_it(sys.executable, program, f"r/{word}", codes=(2,))
+
     def test_the_page(self) -> None:
         result = self.result("night")
         for file, command in (("compare.json", ["compare", "--baseline", self.result("before", 1.2), "--contender", result]),

@@ -25,7 +25,7 @@ from typing import Any, Callable
 
 REPORT = Path(__file__).resolve().parent.parent
 SKIPPED = 77
-sys.path[:0] = [str(REPORT / folder) for folder in ("page", "nightly", "other_tools", "pictures", "fuzz")]
+sys.path[:0] = [str(REPORT / folder) for folder in ("page", "nightly", "other_tools", "pictures", "kernel_records", "fuzz")]
 sys.path.append(str(REPORT.parent / "scripts"))
 
 try:
@@ -35,6 +35,7 @@ except ModuleNotFoundError:
     print("Hypothesis is not installed; report/requirements.txt names it")
     sys.exit(SKIPPED)
 
+import agreement  # noqa: E402
 import confirm  # noqa: E402
 import made_up  # noqa: E402
 import make_seeds  # noqa: E402
@@ -132,6 +133,9 @@ for one in BASELINE["benchmarks"]:
     one["session"] = 1
 TABLE = made_up.speedup_table({name: [1e-3, 2e-3] for name in made_up.case_names(4)})
 KERNELS = made_up.kernels()
+KERNEL_RECORD = {"cases": [{"name": name, "calls": 2, "kernels": [
+    {"name": "fold", "launches": 2, "total_ns": 10_000_000}, {"name": "zero", "launches": 4, "total_ns": 200_000}]}
+    for name in (make_seeds.NEW, make_seeds.LEGACY)]}
 
 
 class Readers(unittest.TestCase):
@@ -207,6 +211,26 @@ class Readers(unittest.TestCase):
         self.write("summary.json", text)
         self.ends(otava.main, str(self.folder / "summary.json"), "--output", str(self.folder / "out.csv"), "--config",
                   str(self.folder / "out.yaml"))
+
+    @one_test(KERNEL_RECORD)
+    def test_agreement_of_a_record(self, text: str) -> None:
+        self.write("op.0.json", RESULT)
+        self.write("op.kernels.json", text)
+        self.agrees()
+
+    @one_test(RESULT)
+    def test_agreement_of_a_result(self, text: str) -> None:
+        self.write("op.0.json", text)
+        self.write("op.kernels.json", KERNEL_RECORD)
+        self.agrees()
+
+    def agrees(self) -> None:
+        out = self.folder / "agreement.txt"
+        out.unlink(missing_ok=True)
+        code, _ = self.ends(agreement.main, str(self.folder), "--out", str(out), codes=(0, 1, 2, 3))
+        self.assertEqual(out.exists(), code != 2)
+        if code != 2:
+            json.loads(out.read_text(encoding="utf-8"), parse_constant=self.fail)
 
     @one_test(COMPARISON)
     def test_questions(self, text: str) -> None:

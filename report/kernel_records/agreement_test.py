@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The comparison of kernel records with the clock: known answers, and the committed evidence."""
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -40,7 +41,7 @@ class Agreement(unittest.TestCase):
     def test_outside(self) -> None:
         done = self.run_on([row("new", 100)], [record(NAME.format("new"), 10, ("fold", 10, 940_000))])
         self.assertEqual(done.returncode, 1)
-        self.assertIn("0 of 1 cases", done.stdout)
+        self.assertIn("0 of 1 case within", done.stdout)
 
     def test_what_cannot_be_compared(self) -> None:
         for rows, records in (
@@ -70,6 +71,35 @@ class Agreement(unittest.TestCase):
         done = self.run_on([row("new", 100)], [{"name": NAME.format("new")}])
         self.assertEqual(done.returncode, 2)
         self.assertIn("row_fold.kernels.json: not a record of kernels", done.stderr)
+
+    def test_numbers_that_no_measurement_has(self) -> None:
+        name = NAME.format("new")
+        for calls, ns, words in ((0, 30000, "was called 0 times"), (-1, 30000, "was called -1 times"),
+                                 (1, 10 ** 400, "not a record of kernels: OverflowError"),
+                                 (1, 10 ** 300, "no measured time"), (float("nan"), 30000, "was called nan times"),
+                                 ("x", 30000, "not a record of kernels: TypeError")):
+            with self.subTest(words):
+                done = self.run_on([row("new", 100)], [record(name, calls, ("fold", 1, ns))])
+                self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+                self.assertIn(words, done.stderr)
+        done = self.run_on([row("new", 1e-5)], [record(name, 1, ("fold", 1, 30000))])  # the clock says nothing
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1), done.stderr)
+
+    def test_out_is_written_whole_or_not_at_all(self) -> None:
+        self.run_on([row("new", 100)], [record(NAME.format("new"), 10, ("fold", 10, 1_000_000))])
+        pipe = self.folder / "pipe"  # what is no file is written to and stays what it is
+        os.mkfifo(pipe)
+        with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
+            done = subprocess.run([HERE / "agreement.py", self.folder, "--out", pipe], capture_output=True, text=True)
+            if not pipe.is_fifo():  # nobody will ever write to it
+                reader.kill()
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(pipe.is_fifo())
+            self.assertEqual(json.loads(reader.communicate(timeout=30)[0])["cases"][0]["graph_us"], 100)
+        before = sorted(self.folder.iterdir())
+        done = subprocess.run([HERE / "agreement.py", self.folder, "--out", self.folder], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        self.assertEqual(sorted(self.folder.iterdir()), before)
 
 
     def test_committed_evidence(self) -> None:
