@@ -33,7 +33,7 @@ from read import REGRESSED, UNDECIDED, VERDICTS, read_comparison  # noqa: E402  
 from result_folder import UnusableInput, load, load_benchmarks  # noqa: E402
 from sides import canonical  # noqa: E402
 from whole_file import write_whole  # noqa: E402
-from words import plain  # noqa: E402
+from words import plain, speak_utf8  # noqa: E402
 
 IN_DOUBT = ("slower", "inconclusive")
 ANSWERS = ("slower", "same", "faster", "inconclusive", "incomparable", "wrong", "failed")
@@ -260,12 +260,13 @@ def tell_github(comparison: dict[str, Any], summary: str, of_run: str = "") -> N
             lines += ["| verdict | row | why |", "|---|---|---|"]
             lines += [f"| {row['verdict']} | {markdown_code(plain(row['name'], 300))} | "
                       f"{markdown_text(plain(message_of(row), 500))} |" for row in bad[:200]]
-            lines += [""] if len(bad) <= 200 else ["", f"{len(bad) - 200} more rows.", ""]
+            lines += [""] if len(bad) <= 200 else ["", f"{len(bad) - 200} more row{'' if len(bad) == 201 else 's'}.", ""]
         try:
             with open(page, "a", encoding="utf-8") as file:
                 file.write("\n".join(lines) + "\n")
         except OSError as error:  # a page that cannot be written changes no verdict
-            print(f"confirm.py: the step's summary, {page}, cannot be written: {error.strerror}", file=sys.stderr)
+            print(f"confirm.py: the step's summary, {plain(page, 1000)}, cannot be written: {error.strerror}",
+                  file=sys.stderr)
 
 
 def settle(result: Path, baselines: list[Path], notes: list[str], run: str = "") -> int:
@@ -304,4 +305,5 @@ def main(arguments: Optional[list[str]] = None) -> int:
 
 
 if __name__ == "__main__":
+    speak_utf8()
     sys.exit(main())

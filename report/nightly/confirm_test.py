@@ -8,6 +8,8 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 import tempfile
 import unittest
 import unittest.mock
@@ -196,6 +198,27 @@ class Confirm(unittest.TestCase):
             self.assertIn(f"{name}: ", err)
             self.assertEqual(list(self.result.glob("*.tmp")), [])
             shutil.rmtree(self.result / name)
+
+
+class Locale(unittest.TestCase):
+    def test_a_path_and_a_name_are_utf8_in_a_locale_that_is_not(self) -> None:
+        with tempfile.TemporaryDirectory() as temporary:
+            result = Path(temporary) / "\u00e9"
+            result.mkdir()
+
+            def settle() -> subprocess.CompletedProcess[bytes]:
+                return subprocess.run(
+                    [sys.executable, confirm.__file__, "settle", os.fsencode(result)], capture_output=True, check=False,
+                    env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "GITHUB_ACTIONS": "true"})
+
+            self.assertEqual(settle().stderr.decode(),
+                             f"confirm.py: {result}/compare.json: No such file or directory\n")
+            (result / "compare.json").write_text(json.dumps(
+                {"verdict": "pass", "threshold": 0.05, "rows": [row(NAME.format("\u6f22"), "slower")]}), encoding="utf-8")
+            done = settle()
+            self.assertEqual((done.returncode, done.stderr), (1, b""))
+            self.assertIn("row_fold/\u6f22/", done.stdout.decode())
+            self.assertTrue((result / "summary.txt").read_text(encoding="utf-8").endswith(f"; {result}\n"))
 
 
 class Annotations(unittest.TestCase):

@@ -37,7 +37,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parent.parent / folder) for folder 
 from history import Night, entries_of, read_nights  # noqa: E402  (found through the line above)
 from result_folder import UnusableInput  # noqa: E402
 from whole_file import write_whole  # noqa: E402
-from words import plain  # noqa: E402
+from words import plain, speak_utf8  # noqa: E402
 
 
 def nights_of(paths: list[Path], device: str) -> list[Night]:
@@ -66,17 +66,24 @@ def complete_cases(nights: list[Night], expression: str) -> tuple[list[str], int
               if re.search(expression, name)]
     complete = [name for name in wanted if all(name in night.times for night in nights)]
     if not complete:
-        raise UnusableInput(f"no case was measured in every one of {len(nights)} nights: name fewer results, or choose "
+        which = "the one night" if len(nights) == 1 else f"every one of {len(nights)} nights"
+        raise UnusableInput(f"no case was measured in {which}: name fewer results, or choose "
                             "cases with --filter")
     return complete, len(wanted) - len(complete)
+
+
+def cell(text: str) -> str:
+    """Text of a result as a cell: nothing that commands a terminal, and no formula to a spreadsheet."""
+    shown = plain(text, sys.maxsize)
+    return f"'{shown}" if shown[:1] in ("=", "+", "-", "@") else shown
 
 
 def table_of(nights: list[Night], cases: list[str]) -> str:
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(["time", "commit", *cases])
+    lines.writerow(["time", "commit", *map(cell, cases)])
     for night in nights:
-        lines.writerow([time_of(night), night.commit, *(f"{night.times[case] * 1e9:.7g}" for case in cases)])
+        lines.writerow([cell(time_of(night)), cell(night.commit), *(f"{night.times[case] * 1e9:.7g}" for case in cases)])
     return text.getvalue()
 
 
@@ -84,7 +91,7 @@ def config_of(file: Path, cases: list[str]) -> str:
     """YAML; strings are written as JSON's, which YAML reads."""
     lines = ["tests:", "  strictbench:", "    type: csv", f"    file: {json.dumps(str(file))}", "    time_column: time",
              "    attributes: [commit]", "    metrics:"]
-    lines += [f"      {json.dumps(case)}: {{column: {json.dumps(case)}, direction: -1}}" for case in cases]
+    lines += [f"      {name}: {{column: {name}, direction: -1}}" for name in (json.dumps(cell(case)) for case in cases)]
     return "\n".join(lines) + "\n"
 
 
@@ -113,9 +120,11 @@ def main(arguments: Optional[list[str]] = None) -> int:
         print(f"otava.py: {plain(str(error.filename), 1000)}: {error.strerror}", file=sys.stderr)
         return 2
     if left_out:
-        print(f"otava.py: {left_out} cases are left out: they were not measured in every night", file=sys.stderr)
+        noun = "case is left out: it was" if left_out == 1 else "cases are left out: they were"
+        print(f"otava.py: {left_out} {noun} not measured in every night", file=sys.stderr)
     return 0
 
 
 if __name__ == "__main__":
+    speak_utf8()
     sys.exit(main())

@@ -64,6 +64,20 @@ class Table(Base):
         self.assertIn(f"    file: {json.dumps(str(self.csv.resolve()))}\n", text)
         self.assertIn('      "op/new/n:1/timer:graph": {column: "op/new/n:1/timer:graph", direction: -1}\n', text)
 
+    def test_names_are_no_commands_and_no_formulas(self) -> None:
+        hostile = ["=1+1", "-2", "+3", "@x", "a\x1b[2Jb", "\u202ecba", "a\nb", "\ud800"]
+        made_up.write_summary(self.results / "1" / "summary.json",
+                              {**made_up.context(1), "gpu_name": "NVIDIA H200", "git_commit": "=cmd()"},
+                              {f"{name}/new/n:1/timer:graph": [1.0] for name in hostile})
+        self.assertEqual(self.run_program(self.results, "--config", self.config), (0, ""))
+        head, line = self.table()
+        self.assertEqual(head[2:], [f"{name}/new/n:1/timer:graph" for name in (
+            "'=1+1", "'-2", "'+3", "'@x", r"a\x1b[2Jb", r"\u202ecba", r"a\nb", r"\ud800")])
+        self.assertFalse([text for text in (*head, *line) if text[:1] in tuple("=+-@") or not text.isprintable()])
+        config = self.config.read_text(encoding="utf-8")
+        for name in head[2:]:
+            self.assertIn(f"{json.dumps(name)}: {{column: {json.dumps(name)}, direction: -1}}\n", config)
+
     def test_a_result_named_twice_is_one_night(self) -> None:
         folder = self.night(1, new=1.0)
         self.assertEqual(self.run_program(self.results, folder), (0, ""))
@@ -74,7 +88,10 @@ class Table(Base):
         self.night(2, new=1.0, tuned=2.0)
         code, err = self.run_program(self.results)
         self.assertEqual((code, self.table()[0][2:]), (0, ["op/new/n:1/timer:graph"]))
-        self.assertIn("2 cases are left out", err)
+        self.assertIn("2 cases are left out: they were not", err)
+        self.night(2, new=1.0, legacy=2.0, tuned=2.0)
+        self.assertEqual(self.run_program(self.results)[1],
+                         "otava.py: 1 case is left out: it was not measured in every night\n")
         self.assertEqual(self.run_program(self.results, "--filter", "/new/"), (0, ""))
 
     def refused(self, words: str, *arguments: object) -> None:
@@ -85,7 +102,7 @@ class Table(Base):
     def test_what_cannot_be_used_is_refused_with_one_line(self) -> None:
         self.refused("no such file", self.root / "nowhere")
         self.night(1, new=1.0)
-        self.refused("no case was measured in every one of 1 nights", self.results, "--filter", "nothing")
+        self.refused("no case was measured in the one night", self.results, "--filter", "nothing")
         self.refused("no regular expression", self.results, "--filter", "(")
         self.refused("with a date of NVIDIA L4", self.results, "--device", "NVIDIA L4")
         self.night(2, gpu="NVIDIA H100", new=1.0)

@@ -24,7 +24,7 @@ from read import Comparison, UnusableInput, read_comparison, read_kernels, read_
 from sections import Report  # noqa: E402
 from sides import Side, read_side  # noqa: E402
 from whole_file import write_whole  # noqa: E402
-from words import plain  # noqa: E402
+from words import plain, speak_utf8  # noqa: E402
 
 BASELINES = HERE.parent.parent / "baselines"
 
@@ -147,4 +147,5 @@ def main(arguments: Optional[list[str]] = None) -> int:
 
 
 if __name__ == "__main__":
+    speak_utf8()
     sys.exit(main())

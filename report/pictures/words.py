@@ -1,19 +1,30 @@
 """Numbers and names as a person reads them: on pictures and on the page."""
 from __future__ import annotations
 
+import contextlib
 import math
+import sys
 
 
 def plain(text: str, longest: int = 64) -> str:
     """Text as it may be shown: no control characters, lone surrogates or line breaks, and cut to size.
 
-    Cut is the middle: a name ends with its timer, a message with what is wrong.
+    Cut is the middle: a name ends with its timer, a message with what is wrong. A path whose bytes Python took apart, as
+    it does in a locale without UTF-8, is put together again.
     """
+    with contextlib.suppress(UnicodeError):
+        text = text.encode("utf-8", "surrogateescape").decode("utf-8")
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     if len(shown) <= longest:
         return shown
     tail = (longest - 1) // 2
     return f"{shown[:longest - 1 - tail]}…{shown[len(shown) - tail:]}"
+
+
+def speak_utf8() -> None:
+    """Standard output and error as UTF-8 in any locale: names are that, and an encoding that lacks one ends a program."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def time_text(seconds: float) -> str:
