@@ -17,6 +17,10 @@ import sys
 from pathlib import Path
 from typing import Any, Optional
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "report" / "pictures"))
+
+from words import plain, speak_utf8  # noqa: E402  (found through the line above)
+
 NAME = re.compile(r"(?P<utc>\d{8}T\d{6}Z)_[0-9A-Za-z]+(-dirty)?_[a-z0-9.-]+")
 
 
@@ -72,17 +76,18 @@ def main(arguments: Optional[list[str]] = None) -> int:
     try:
         others = results_beside(options.result.resolve())
     except OSError as error:
-        print(f"prune.py: {options.result}: {error.strerror}; nothing is removed", file=sys.stderr)
+        print(f"prune.py: {plain(str(options.result), 1000)}: {error.strerror}; nothing is removed", file=sys.stderr)
         return 2
     for folder in others[:max(0, len(others) + 1 - options.keep)]:
         try:
             shutil.rmtree(folder)
             print(f"removed {folder.name}")
         except OSError as error:
-            print(f"prune.py: {folder}: not removed: {error.strerror}", file=sys.stderr)
+            print(f"prune.py: {plain(str(folder), 1000)}: not removed: {error.strerror}", file=sys.stderr)
             code = 1
     return code
 
 
 if __name__ == "__main__":
+    speak_utf8()
     sys.exit(main())

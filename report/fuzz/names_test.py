@@ -188,6 +188,14 @@ class Names(unittest.TestCase):
         self.assertFalse([line for line in out.splitlines() if line.startswith("::")])
         self.run_it(sys.executable, program, f"r/{word}", codes=(2,))
 
+    def test_a_path_of_no_result_is_written_out(self) -> None:
+        bad = "none\x1b[2J\n::error::x\u202e"
+        for command in (["scripts/prune.py", f"{bad}/x", "--keep", "1"], ["report/nightly/confirm.py", "settle", bad],
+                        ["report/other_tools/otava.py", bad, "--output", "x.csv"],
+                        ["report/published/make_published.py", bad, "x.json"]):
+            with self.subTest(command[0]):
+                self.run_it(sys.executable, str(SOURCE / command[0]), *command[1:], codes=(2,))
+
     def test_the_page(self) -> None:
         result = self.result("night")
         for file, command in (("compare.json", ["compare", "--baseline", self.result("before", 1.2), "--contender", result]),

@@ -264,12 +264,18 @@ class Readers(unittest.TestCase):
         self.settles()
 
     def settles(self) -> None:
+        for run in ((), ("--run", "suspect"), ("--run", "failed")):
+            self.settles_after(*run)
+
+    def settles_after(self, *run: str) -> None:
         page = self.folder / "page.md"
         page.unlink(missing_ok=True)
         with unittest.mock.patch.dict(os.environ, {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(page)}):
-            code, said = self.ends(confirm.main, "settle", str(self.folder), codes=(0, 1, 2, 3))
+            code, said = self.ends(confirm.main, "settle", str(self.folder), *run, codes=(0, 1, 2, 3))
         if code == 2:
             return
+        self.assertIn(code, {(): (0, 1, 3), ("--run", "suspect"): (1, 3)}.get(run, (1,)))
+        self.assertEqual(json.loads((self.folder / "confirmed.json").read_text())["exit_code"], code)
         for line in said.splitlines():
             self.assertTrue(line.startswith("::error title="), line)
         xml.etree.ElementTree.parse(self.folder / "junit.xml")
