@@ -73,6 +73,15 @@ TEST(HostileFiles, NestedWithoutEnd) {
   const Folder folder;
   usage_error_of([&] { read_side({folder.write("a.json", "{\"context\": " + deep)}, "real_time"); });
   usage_error_of([&] { read_kernel_side(folder.write("b.json", "{\"cases\": " + deep), {}); });
+  const std::string closed = std::string(300000, '[') + std::string(300000, ']');
+  const std::string record = folder.write("c.json", R"({"cases": [{"name": "a", "error": )" + closed + "}]}");
+  EXPECT_NE(usage_error_of([&] { read_kernel_side(record, {}); }).find("c.json: nested more than 200 deep"),
+            std::string::npos);
+  folder.write("run.json", R"({"processes": [{"more": )" + closed + "}]}");
+  EXPECT_NE(usage_error_of([&] {
+              read_side({folder.path()}, "real_time");
+            }).find("run.json: nested more than 200 deep"),
+            std::string::npos);
 }
 
 TEST(HostileFiles, ARowWithTheSuffixAndOneWithoutAreBothAccountedFor) {

@@ -8,6 +8,7 @@
 
 #include "report/error.h"
 #include "report/input_file.h"
+#include "report/json_source.h"
 #include "report/row_name.h"
 #include "report/text.h"
 
@@ -49,7 +50,10 @@ class KernelRecord {
   void read(const std::string& text, const std::vector<NamePattern>& patterns, KernelSide& side) const {
     json all;
     try {
+      require_shallow(text);  // an error that is no string is written as it stands
       all = json::parse(text);
+    } catch (const UsageError& error) {
+      refuse(path_, std::string(error.what()) + "; give a record that bench_<operator> --kernels=FILE wrote");
     } catch (const json::parse_error& error) {
       refuse(path_, "not valid JSON at byte " + std::to_string(error.byte) + "; is the file cut off?");
     } catch (const json::exception&) {

@@ -42,17 +42,18 @@ json read_run(const fs::path& file) {
   std::string text = read_input(file.string());
   mend_json(text);
   try {
+    require_shallow(text);
     json run = json::parse(text);
-    if (!run.is_object() || !run.contains("processes") || !run["processes"].is_array()) {
-      refuse(file, "holds no \"processes\" array (byte 0); give a result folder that strictbench run wrote");
-    }
-    return run;
+    if (run.is_object() && run.contains("processes") && run["processes"].is_array()) return run;
+  } catch (const UsageError& error) {
+    refuse(file, std::string(error.what()) + "; give a result folder that strictbench run wrote");
   } catch (const json::parse_error& error) {
     refuse(file, "not valid JSON at byte " + std::to_string(error.byte) +
                      "; give a result folder that strictbench run wrote");
   } catch (const json::exception&) {
     refuse(file, "holds what no JSON document can; give a result folder that strictbench run wrote");
   }
+  refuse(file, "holds no \"processes\" array (byte 0); give a result folder that strictbench run wrote");
 }
 
 ListedProcess listed_process(const json& entry, const fs::path& file, std::size_t at) {

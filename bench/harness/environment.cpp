@@ -73,7 +73,7 @@ Context environment() {
   add("boot_id", first_line("/proc/sys/kernel/random/boot_id"));
   const nlohmann::json build = build_record();
   for (const char* key : {"git_commit", "git_dirty", "compiler"})
-    if (build.is_object() && build.contains(key))
+    if (build.is_object() && build.contains(key) && build[key].is_primitive())  // dump() recurses
       add(key, build[key].is_string() ? build[key].get<std::string>() : build[key].dump());
   return context;
 }

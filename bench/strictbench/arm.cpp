@@ -55,7 +55,7 @@ Left read_left(const fs::path& temporary) {
   try {
     parse_results(left.text);
     left.whole = true;
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const std::exception& error) {
     left.unreadable = std::string("left a result file that cannot be read: ") + error.what();
     left.text = salvage(left.text).value_or("");
   }

@@ -69,6 +69,9 @@ if "--kernels" in flags:
     if behaviour == "garbage":
         with open(flags["--kernels"], "w") as stream:
             stream.write("[")
+    elif behaviour == "deep":
+        with open(flags["--kernels"], "w") as stream:
+            stream.write('{{"cases": [{{"name": "a", "error": ' + "[" * 300000 + "]" * 300000 + "}}]}}")
     elif behaviour.startswith("check failed:"):  # of the first case; the process itself may say nothing of it
         with open(flags["--kernels"], "w") as stream:
             json.dump({{"operator": operator, "cases": [dict(

@@ -8,6 +8,7 @@
 #include "bench/strictbench/machine.h"
 #include "bench/strictbench/plan.h"
 #include "report/error.h"
+#include "report/json_source.h"
 
 namespace fs = std::filesystem;
 
@@ -24,11 +25,13 @@ void read_build(RunRecord& record) {
   record.build = nlohmann::ordered_json::object();
   if (!fs::exists(path)) return;
   try {
-    record.build = nlohmann::ordered_json::parse(read_file(path));
+    const std::string text = read_file(path);
+    require_shallow(text);  // the record holds all of it
+    record.build = nlohmann::ordered_json::parse(text);
     record.commit = record.build.value("git_commit", "");
     const auto dirty = record.build.find("git_dirty");
     record.dirty = dirty != record.build.end() && (*dirty == true || *dirty == "true" || *dirty == "1");
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const std::exception& error) {
     throw UsageError(path.string() + " is not the description of a build: " + error.what());
   }
 }

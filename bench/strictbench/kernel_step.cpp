@@ -71,7 +71,7 @@ void judge_record(ProcessRecord& process, const fs::path& file) {
   }
   try {
     process.problems = failed_cases(file);
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const std::exception& error) {
     process.status = ProcessStatus::failed;
     process.reason = std::string("left a record of kernels that cannot be read: ") + error.what();
     return;

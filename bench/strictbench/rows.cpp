@@ -5,6 +5,9 @@
 #include <cmath>
 #include <map>
 
+#include "report/error.h"
+#include "report/json_source.h"
+
 namespace strictbench::runner {
 namespace {
 
@@ -34,6 +37,15 @@ std::string without_bare_words(const std::string& text) {
     result += text[i];
   }
   return result;
+}
+
+bool is_shallow(const std::string& text) {
+  try {
+    require_shallow(text);
+    return true;
+  } catch (const UsageError&) {
+    return false;
+  }
 }
 
 bool is_true(const nlohmann::json& row, const char* key) {
@@ -100,8 +112,10 @@ std::string to_string(CaseState state) {
 }
 
 nlohmann::json parse_results(const std::string& text) {
+  require_shallow(text);  // rows are copied and written as they are
   nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
-  return document.is_discarded() ? nlohmann::json::parse(without_bare_words(text)) : document;
+  if (document.is_discarded()) return nlohmann::json::parse(without_bare_words(text));
+  return document;
 }
 
 std::optional<std::string> salvage(const std::string& text) {
@@ -109,7 +123,7 @@ std::optional<std::string> salvage(const std::string& text) {
   std::size_t end = text.rfind('}');
   for (int i = 0; i < tries && end != std::string::npos && end > 0; ++i, end = text.rfind('}', end - 1)) {
     const std::string closed = text.substr(0, end + 1) + "\n  ]\n}\n";
-    if (nlohmann::json::accept(without_bare_words(closed))) return closed;
+    if (is_shallow(closed) && nlohmann::json::accept(without_bare_words(closed))) return closed;
   }
   return std::nullopt;
 }

@@ -21,7 +21,8 @@ struct Problem {
 std::string to_string(CaseState state);
 
 /// Reads Google Benchmark's JSON, in which NaN and infinity stand as bare words; they read as null. Throws
-/// nlohmann::json::parse_error where the text is cut short or something else.
+/// nlohmann::json::parse_error where the text is cut short or something else, UsageError where it is nested
+/// too deep.
 nlohmann::json parse_results(const std::string& text);
 
 /// The whole rows of a result file that its writer did not live to finish, closed so that it parses; nothing

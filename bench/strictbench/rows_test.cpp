@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "report/error.h"
+
 namespace strictbench::runner {
 namespace {
 
@@ -40,6 +42,18 @@ TEST(ParseResults, RefusesWhatIsCutShort) {
   for (std::size_t length = 0; length + 2 < whole.size(); ++length) {
     EXPECT_THROW(parse_results(whole.substr(0, length)), nlohmann::json::parse_error) << length;
   }
+}
+
+TEST(ParseResults, RefusesWhatIsNestedWithoutEnd) {
+  const std::string deep = std::string(300000, '[') + std::string(300000, ']');
+  const std::string text = file(row("\"real_time\": " + deep));
+  EXPECT_THROW(parse_results(text), UsageError);
+  EXPECT_EQ(salvage(text), std::nullopt);
+  // Rows that were whole before it are kept.
+  const std::optional<std::string> kept =
+      salvage(file(row("\"real_time\": 1") + ",\n" + row("\"a\": " + deep)));
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(parse_results(*kept)["benchmarks"].size(), 1U);
 }
 
 TEST(Salvage, KeepsTheWholeRowsWhereverTheCutIs) {

@@ -225,6 +225,12 @@ class RunFaultsTest(runner_testing.RunnerTestCase):
         self.assert_unusable(self.run_bench("--no-such-option"), "--no-such-option")
         self.assertEqual(self.calls(), [])
 
+    def test_a_description_of_the_build_that_is_nested_without_end_is_one_line(self):
+        self.install("row_fold")
+        with open(os.path.join(self.bin, "build.json"), "w", encoding="utf-8") as stream:
+            stream.write('{"git_commit": "abc", "more": ' + "[" * 300000 + "]" * 300000 + "}")
+        self.assert_unusable(self.run_bench(), "build.json is not the description of a build", "nested more than 200 deep")
+
     def test_broken_executables_are_named(self):
         empty = self.path("empty")
         os.mkdir(empty)

@@ -97,10 +97,15 @@ class RunKernelsTest(runner_testing.RunnerTestCase):
         self.assertEqual(self.kernels("row_fold").get("problems", []), [])
 
     def test_a_record_that_cannot_be_read_is_a_failure(self):
-        self.install("row_fold", kernels="garbage", **GPU)
-        result = self.run_bench("--processes", "1", "--kernels")
-        self.assertEqual(result.returncode, 1)
-        self.assertIn("cannot be read", self.kernels("row_fold")["reason"])
+        for behaviour, word in (("garbage", "parse error"), ("deep", "nested more than 200 deep")):
+            with self.subTest(behaviour):
+                self.out = self.path("out " + behaviour)
+                self.install("row_fold", kernels=behaviour, **GPU)
+                result = self.run_bench("--processes", "1", "--kernels")
+                self.assertEqual(result.returncode, 1, result.stderr)
+                self.assertIn("cannot be read", self.kernels("row_fold")["reason"])
+                self.assertIn(word, self.kernels("row_fold")["reason"])
+                self.assertEqual(self.record()["status"], "complete")
 
     def test_the_time_limit_and_resume(self):
         with open(self.path("hang"), "w", encoding="utf-8"):

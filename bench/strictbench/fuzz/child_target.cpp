@@ -37,7 +37,7 @@ void check_rows(const std::string& text) {
   nlohmann::json document;
   try {
     document = runner::parse_results(text);
-  } catch (const nlohmann::json::exception&) {
+  } catch (const std::exception&) {
     const std::optional<std::string> rows = runner::salvage(text);
     if (!rows) return;
     document = runner::parse_results(*rows);
