@@ -187,7 +187,7 @@ class KernelCsv {
       const auto text = reader_.take_line();
       if (header_of(text)) refuse(line, "begins a second kernel summary; give one of them");
       // A figure where the first figure of a kernel would stand, and no head in between.
-      if (!headless || text.empty()) continue;
+      if (!headless || trimmed(text).empty()) continue;
       headless = false;
       const bool figure = text.front() >= '0' && text.front() <= '9';
       const auto commas = static_cast<std::size_t>(std::count(text.begin(), text.end(), ','));

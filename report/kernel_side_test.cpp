@@ -65,6 +65,9 @@ TEST(KernelCsv, AKernelBehindABlankLineIsNotLostInSilence) {
   const std::string columns = "Time (%),Total Time (ns),Instances,Name\n";
   EXPECT_EQ(parse(columns + "60,9,1,f\n40,6,1,g\n\n").size(), 2U);
   EXPECT_THROW(parse(columns + "60,9,1,f\n\n40,6,1,g\n"), UsageError);
+  EXPECT_THROW(parse(columns + "60,9,1,f\n\n\n40,6,1,g\n"), UsageError);
+  EXPECT_THROW(parse(columns + "60,9,1,f\r\n\r\n\r\n40,6,1,g\r\n"), UsageError);
+  EXPECT_THROW(parse(columns + "60,9,1,f\n\n \t\n40,6,1,g\n"), UsageError);
 }
 
 TEST(KernelCsv, TheOlderHeader) {
