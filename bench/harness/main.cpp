@@ -124,7 +124,7 @@ void write_kernels(const std::string& path, const OperatorBench& bench, const Ba
 void attach(MachineWatch& watch, const Context& backend_context) {
   for (const auto& [key, value] : backend_context)
     if (key == "gpu_uuid") return watch.attach(value);
-  if (std::getenv("STRICTBENCH_NVML") != nullptr) watch.attach("");
+  if (other_nvml() != nullptr) watch.attach("");
 }
 
 void say_what_is_suspect(const SuspectCount& count) {

@@ -81,8 +81,13 @@ std::optional<std::vector<unsigned>> computing_on(const Nvml& nvml, Device devic
 
 }  // namespace
 
+const char* other_nvml() {
+  const char* const name = std::getenv("STRICTBENCH_NVML");
+  return name != nullptr && *name != '\0' ? name : nullptr;  // dlopen would take "" for the program itself
+}
+
 Nvml::Nvml() {
-  const char* const other = std::getenv("STRICTBENCH_NVML");
+  const char* const other = other_nvml();
   library_ = dlopen(other != nullptr ? other : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   ready_ = call<int()>("nvmlInit_v2");
 }

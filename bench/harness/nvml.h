@@ -36,10 +36,14 @@ struct GpuState {
   std::optional<std::vector<unsigned>> busy;          ///< processes that used it since the last state
 };
 
+/// What the environment's STRICTBENCH_NVML names to be loaded instead of the driver's library; nullptr where
+/// it is unset or empty.
+const char* other_nvml();
+
 /// The library, loaded and initialised as long as this exists.
 class Nvml {
  public:
-  /// Loads libnvidia-ml.so.1, or what the environment's STRICTBENCH_NVML names instead.
+  /// Loads libnvidia-ml.so.1, or other_nvml() where there is one.
   Nvml();
   ~Nvml();
   Nvml(const Nvml&) = delete;

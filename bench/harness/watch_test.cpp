@@ -1,6 +1,7 @@
 /// The watch against made-up states, and against a management library that plays scenarios.
 #include "bench/harness/watch.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -162,6 +163,17 @@ class Played : public ::testing::Test {
     return all;
   }
 };
+
+TEST_F(Played, AnEmptyNameOfALibraryIsNone) {
+  void* const found_by_the_empty_name = dlopen(FAKE_NVML, RTLD_NOW | RTLD_GLOBAL);
+  ASSERT_NE(found_by_the_empty_name, nullptr);
+  play("", "");
+  EXPECT_EQ(other_nvml(), nullptr);
+  const bool ready = Nvml().ready();
+  unsetenv("STRICTBENCH_NVML");
+  EXPECT_EQ(ready, Nvml().ready());
+  dlclose(found_by_the_empty_name);
+}
 
 TEST_F(Played, AThrottleSpoilsTheStretchesThatTouchIt) {
   MachineWatch watch = this->watch("reasons=0x40@3-4");
