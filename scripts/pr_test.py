@@ -138,6 +138,7 @@ class PullRequest(script_machine.Machine):
         done = self.run_script("pr.sh", "--help")
         self.assertEqual((done.returncode, done.stderr, self.calls("cmake")), (0, "", []))
         self.assertIn("scripts/pr.sh BASE HEAD", done.stdout)
+        self.assertIn("--wait", done.stdout)
 
 
 if __name__ == "__main__":
