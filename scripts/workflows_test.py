@@ -72,6 +72,10 @@ class Structure(unittest.TestCase):
         for script in found:
             self.assertTrue(os.access(ROOT / script, os.X_OK), script)
 
+    def test_a_pull_request_waits_for_the_device_as_a_night_does(self) -> None:
+        steps = " ".join(step.get("run", "") for step in self.workflows["nightly"]["jobs"]["pull-request"]["steps"])
+        self.assertRegex(steps, r"scripts/pr\.sh \S+ \S+ --wait ")
+
     def test_no_fork_reaches_our_own_machine_by_itself(self) -> None:
         own = [job for _, job in self.jobs if "self-hosted" in job["runs-on"]]
         self.assertEqual(len(own), 2)
