@@ -73,6 +73,7 @@ struct Comparison {
   std::size_t baseline_rows_read = 0;
   std::size_t contender_rows_read = 0;
   std::vector<std::string> notes;
+  bool process_failed = false;  // one that measured rows, which no row shows: no pass whatever they say
 
   std::size_t count(Verdict verdict) const { return counts[static_cast<std::size_t>(verdict)]; }
   int exit_code() const;

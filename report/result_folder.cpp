@@ -26,6 +26,7 @@ struct ListedProcess {
   std::string reason;
   std::vector<std::string> cases;
   std::map<std::string, std::string> failed;  // cases of which it left no usable row, and why
+  bool told = false;                          // by a case that failed or is wrong
   bool read = false;
 };
 
@@ -79,9 +80,10 @@ ListedProcess listed_process(const json& entry, const fs::path& file, std::size_
   }
   if (const auto problems = entry.find("problems"); problems != entry.end() && problems->is_array()) {
     for (const json& problem : *problems) {
-      if (problem.is_object() && text_of(problem, "state") == "failed") {
-        process.failed[text_of(problem, "case")] = text_of(problem, "reason");
-      }
+      if (!problem.is_object()) continue;
+      const std::string state = text_of(problem, "state");
+      process.told = process.told || state == "failed" || state == "wrong";
+      if (state == "failed") process.failed[text_of(problem, "case")] = text_of(problem, "reason");
     }
   }
   return process;
@@ -160,14 +162,16 @@ void read_folder(const fs::path& folder, Side& side, SideReader& reader) {
   for (const ListedProcess& process : processes) {
     if (process.status == "ok") continue;
     fail_what_was_lost(process, side, reader);
-    if (process.read || !process.failed.empty()) continue;
-    bool measured = !process.cases.empty();
+    if (process.told) continue;
+    bool measured = process.read || !process.cases.empty();
     for (const std::string& name : process.cases) {
       if (counterpart(side, name) != nullptr) continue;
       measured = false;
     }
-    // Where other processes have measured every row, the loss would otherwise go unseen.
-    if (measured) side.notes.push_back(fate_of(process) + "; its rows come from the other processes");
+    // Where it left every row, or other processes did, the loss would otherwise go unseen.
+    if (!measured) continue;
+    side.notes.push_back(fate_of(process) + (process.read ? "; its rows are compared all the same"
+                                                          : "; its rows come from the other processes"));
   }
   std::set<std::string> lost;
   for (const ListedProcess& process : processes) {

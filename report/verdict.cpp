@@ -46,6 +46,7 @@ int exit_code_of(Verdict verdict) {
 }
 
 int Comparison::exit_code() const {
+  if (process_failed) return 1;
   int code = 0;
   for (const Verdict verdict : all_verdicts) {
     if (count(verdict) == 0) continue;

@@ -86,6 +86,14 @@ void require_one_device(const RunRecord& base, const RunRecord& head) {
                    ": build both alike, or give --device cpu");
 }
 
+/// Whether a process failed and no row says so: one that exits with an error behind good rows.
+bool failed_unseen(const RunRecord& record) {
+  return std::ranges::any_of(record.processes, [](const ProcessRecord& process) {
+    const auto shows = [](const Problem& problem) { return problem.state != CaseState::skipped; };
+    return process.status != ProcessStatus::ok && std::ranges::none_of(process.problems, shows);
+  });
+}
+
 /// A measurement of two builds, and where it is kept.
 class Ab {
  public:
@@ -97,6 +105,8 @@ class Ab {
         head_(record_of(arguments, "--head", arguments.head, signals, locks_)),
         looks_(looks_between(base_.options.processes, base_.options.most_processes)) {
     require_one_device(base_, head_);
+    base_.side = "base";
+    head_.side = "head";
     head_.seed = base_.seed;  // one order for both
     folder_ = create_folder(arguments.run.out,
                             folder_name(utc_compact(), head_.commit, head_.dirty, base_.device) + "_ab");
@@ -122,6 +132,7 @@ class Ab {
       const std::string line = suspect_line(suspects_of(*record));
       if (!line.empty()) comparison.notes.push_back(side + line);
     }
+    comparison.process_failed = failed_unseen(base_) || failed_unseen(head_);
     deliver(comparison, arguments_.delivery);
     std::fprintf(stderr, "results: %s\n", folder_.c_str());
     return comparison.exit_code();

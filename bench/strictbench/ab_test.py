@@ -191,6 +191,25 @@ class AbTest(runner_testing.RunnerTestCase):
         self.assertEqual(self.side_record("base")["processes"][2]["cases"],
                          self.side_record("base")["processes"][0]["cases"][:1])
 
+    def test_a_build_whose_processes_fail_behind_good_rows_is_no_pass(self):
+        for side, who in (("head", "contender"), ("base", "baseline")):
+            with self.subTest(side):
+                self.out = self.path("out_" + side)
+                self.both(base={"behaviour": "ok"}, head={"behaviour": "ok"}, luck=side)
+                self.build(side, behaviour="exit 1 at the end", build=side, luck=side)
+                result, comparison = self.ab_json("--processes", "5")
+                self.assertEqual((result.returncode, comparison["exit_code"]), (1, 1))
+                self.assertEqual(comparison["verdict"], "regressed")
+                self.assertEqual(set(self.verdicts(comparison).values()), {"same"})
+                told = [note for note in comparison["notes"] if "cannot tear down" in note]
+                self.assertEqual(len(told), 5)
+                self.assertRegex(told[0], f"^{who}: row_fold, process \\d failed: exited with code 1.*"
+                                          "its rows are compared all the same$")
+                # Read alone, such a folder says so too.
+                folders = ("--baseline", os.path.join(self.out, "base"), "--contender", os.path.join(self.out, "head"))
+                self.assertEqual(self.strictbench("compare", *folders).stdout.count("cannot tear down"), 5)
+                self.assertIn("cannot tear down", self.strictbench("table", os.path.join(self.out, side)).stdout)
+
     def test_a_wrong_result_is_wrong(self):
         self.both(head={"behaviour": "check failed"})
         result, comparison = self.ab_json()

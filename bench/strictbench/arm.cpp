@@ -1,6 +1,9 @@
 #include "bench/strictbench/arm.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <optional>
 #include <system_error>
@@ -53,12 +56,13 @@ Left read_left(const fs::path& temporary) {
   if (!fs::exists(temporary)) return left;
   left.text = read_file(temporary);
   try {
-    parse_results(left.text);
-    left.whole = true;
+    left.whole = holds_array(parse_results(left.text), "benchmarks");
+    if (!left.whole)
+      left.unreadable = "left a result file that cannot be read: it holds no array \"benchmarks\"";
   } catch (const std::exception& error) {
-    left.unreadable = std::string("left a result file that cannot be read: ") + error.what();
-    left.text = salvage(left.text).value_or("");
+    left.unreadable = "left a result file that cannot be read: " + plain_words(error);
   }
+  if (!left.whole) left.text = salvage(left.text).value_or("");
   return left;
 }
 
@@ -69,16 +73,6 @@ constexpr int exit_device_lost = 3;  // of a benchmark executable
 bool died(const Ending& ending, const Left& left, const CaseProgress& at) {
   if (ending.timed_out || ending.signal != 0 || ending.exit_code == exit_device_lost) return true;
   return !left.whole && at.phase != "done";  // something called exit()
-}
-
-/// Of an earlier attempt, or of starts that came to nothing.
-void forget_ending(ProcessRecord& process, ProcessStatus status) {
-  process.status = status;
-  process.exit_code.reset();
-  process.signal.reset();
-  process.reason.clear();
-  process.seconds = 0;
-  process.restarts.clear();
 }
 
 /// Takes over how one start ended; the first that did not end well stands for the process.
@@ -142,6 +136,17 @@ void judge_ending(ProcessRecord& process, const Ending& ending, const CaseProgre
   }
 }
 
+void forget_ending(ProcessRecord& process, ProcessStatus status) {
+  process.status = status;
+  process.exit_code.reset();
+  process.signal.reset();
+  process.reason.clear();
+  process.seconds = 0;
+  process.restarts.clear();
+  process.problems.clear();
+  process.suspects = {};
+}
+
 void remove_leftovers(const RunRecord& record, const fs::path& folder) {
   fs::remove_all(scratch_folder(folder));
   for (const ProcessRecord& process : record.processes) fs::remove(temporary_of(folder, process));
@@ -162,13 +167,23 @@ Arm::~Arm() {
 
 Arm::Build Arm::build_of(const std::string& operator_name) const {
   const fs::path path = executable_path(record_, operator_name);
-  return {fs::last_write_time(path), fs::file_size(path)};
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0)
+    throw std::system_error(errno, std::generic_category(), "cannot look at " + path.string());
+  // Size and time of writing are easily kept where a file is put in another's place; these are not.
+  return {info.st_size,
+          info.st_mtim.tv_sec,
+          info.st_mtim.tv_nsec,
+          info.st_ctim.tv_sec,
+          info.st_ctim.tv_nsec,
+          static_cast<std::int64_t>(info.st_ino),
+          static_cast<std::int64_t>(info.st_dev)};
 }
 
 int Arm::measure(ProcessRecord& process, StopSignals& signals, const Watch& watch) {
   if (build_of(process.operator_name) != built_.at(process.operator_name)) {
     throw std::runtime_error(executable_path(record_, process.operator_name).string() +
-                             " was built anew during the run");
+                             " was built anew or exchanged during the run");
   }
   const fs::path kept = folder_ / process.file;
   const fs::path temporary = temporary_of(folder_, process);

@@ -1,10 +1,11 @@
 /// One build's share of a run: its record, and the result folder that both record and results stand in.
 #pragma once
+#include <array>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "bench/strictbench/process.h"
@@ -25,6 +26,10 @@ void remove_leftovers(const RunRecord& record, const std::filesystem::path& fold
 
 /// Sets what became of a process, judged by how it ended alone; `at` is where it was.
 void judge_ending(ProcessRecord& process, const Ending& ending, const CaseProgress& at, double timeout);
+
+/// Takes back how a process ended, and what its rows were judged to be: of an earlier attempt, of starts that
+/// came to nothing, or of a file that is lost. What it is to measure stays.
+void forget_ending(ProcessRecord& process, ProcessStatus status);
 
 /// Somebody who looks on while a process runs.
 struct Watch {
@@ -55,7 +60,7 @@ class Arm {
   void finish(bool complete);
 
  private:
-  using Build = std::pair<std::filesystem::file_time_type, std::uintmax_t>;
+  using Build = std::array<std::int64_t, 7>;
 
   Build build_of(const std::string& operator_name) const;
   Ending start(const ProcessRecord& process, const std::vector<std::string>& cases, CaseProgress& at,

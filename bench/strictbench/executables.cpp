@@ -156,6 +156,12 @@ void require_selected(const std::vector<Executable>& executables, const std::str
     operators += (operators.empty() ? "" : ", ") + executable.operator_name;
     for (const Case& one : executable.cases) names.push_back(one.name);
   }
+  if (names.empty())
+    throw UsageError("these operators have no cases: " + printable(operators) + "; look at what " +
+                     printable(executables.front().path.string()) + " --describe prints");
+  if (filter.empty())
+    throw UsageError("no case is measured by default in " + printable(operators) +
+                     "; choose a timer, as in --filter timer:wall; all: strictbench list --all");
   std::string message =
       "no case is named like '" + printable(filter) + "'; operators: " + printable(operators);
   if (const std::string nearest = nearest_name(filter, names); !nearest.empty()) {

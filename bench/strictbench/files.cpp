@@ -40,7 +40,10 @@ std::string read_file(const fs::path& path) {
 void write_whole(const fs::path& path, const std::string& text) {
   fs::path temporary = path;
   temporary += ".tmp";
-  const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  // What has the name is of a run that was killed, or a link of somebody else's, through which nothing is
+  // written.
+  unlink(temporary.c_str());
+  const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (descriptor < 0) fail("cannot write", path, errno);
   for (std::size_t written = 0; written < text.size();) {
     const ssize_t count = write(descriptor, text.data() + written, text.size() - written);

@@ -52,7 +52,8 @@ Ending run_recorder(const RunRecord& record, const ProcessRecord& process, const
 std::vector<Problem> failed_cases(const fs::path& file) {
   std::vector<Problem> failed;
   const nlohmann::json document = parse_results(read_file(file));
-  for (const nlohmann::json& entry : document.value("cases", nlohmann::json::array())) {
+  if (!holds_array(document, "cases")) throw UsageError("it holds no array \"cases\"");
+  for (const nlohmann::json& entry : document["cases"]) {
     const auto error = entry.find("error");
     if (error == entry.end()) continue;
     const std::string why = error->is_string() ? error->get<std::string>() : error->dump();
@@ -73,7 +74,7 @@ void judge_record(ProcessRecord& process, const fs::path& file) {
     process.problems = failed_cases(file);
   } catch (const std::exception& error) {
     process.status = ProcessStatus::failed;
-    process.reason = std::string("left a record of kernels that cannot be read: ") + error.what();
+    process.reason = "left a record of kernels that cannot be read: " + plain_words(error);
     return;
   }
   if (process.problems.empty()) return;
@@ -92,14 +93,14 @@ void judge_record(ProcessRecord& process, const fs::path& file) {
 int record_one(RunRecord& record, ProcessRecord& process, const fs::path& folder, StopSignals& signals) {
   const fs::path kept = folder / process.file;
   fs::remove(kept);  // of an earlier attempt
-  process.status = ProcessStatus::running;
-  process.problems.clear();
+  fs::remove(kept.string() + ".part");
+  forget_ending(process, ProcessStatus::running);
   save(record, folder);
   const Ending ending = run_recorder(record, process, folder, signals);
   std::error_code ignored;
   fs::remove(kept.string() + ".part", ignored);  // what it was writing when it was ended
   if (ending.stopped_by != 0) {
-    process.status = ProcessStatus::pending;
+    forget_ending(process, ProcessStatus::pending);
   } else {
     judge_ending(process, ending, CaseProgress{}, record.options.timeout_seconds);
     judge_record(process, kept);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <string_view>
 
 #include "bench/harness/nvml.h"
 
@@ -60,9 +61,15 @@ nlohmann::ordered_json describe_machine(const std::string& gpu_name, const std::
 }
 
 std::string machine_difference(const nlohmann::ordered_json& before, const nlohmann::ordered_json& now) {
-  for (const char* key : {"host", "cpu_model", "gpu"}) {
-    const std::string old_value = before.value(key, "");
-    const std::string new_value = now.value(key, "");
+  const auto driver = [](const nlohmann::ordered_json& machine) {
+    return machine.value("gpu_state", nlohmann::ordered_json::object()).value("driver_version", "");
+  };
+  for (const char* key : {"host", "cpu_model", "gpu", "gpu_uuid", "driver_version"}) {
+    const bool of_driver = std::string_view(key) == "driver_version";
+    const std::string old_value = of_driver ? driver(before) : before.value(key, "");
+    const std::string new_value = of_driver ? driver(now) : now.value(key, "");
+    // Where the driver cannot be asked nothing is known of it, and the other keys decide.
+    if (of_driver && (old_value.empty() || new_value.empty())) continue;
     if (old_value != new_value) {
       return std::string(key) + " (was '" + old_value + "', now '" + new_value + "')";
     }

@@ -9,8 +9,9 @@ namespace strictbench::runner {
 /// not known is left out. `gpu_state` is nvml_context's, numbers as text: it is read here and now.
 nlohmann::ordered_json describe_machine(const std::string& gpu_name, const std::string& gpu_uuid = "");
 
-/// What differs between two descriptions so that times do not belong together: "the host (a, now b)"; empty
-/// where nothing does. A restart (`boot_id`) makes another session, which result files state themselves.
+/// What differs between two descriptions so that times do not belong together: "host (was 'a', now 'b')";
+/// empty where nothing does. A restart (`boot_id`) makes another session, which result files state
+/// themselves.
 std::string machine_difference(const nlohmann::ordered_json& before, const nlohmann::ordered_json& now);
 
 /// "20261129T101500Z", for names.

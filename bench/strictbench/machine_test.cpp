@@ -36,5 +36,19 @@ TEST_F(Machine, LeavesOutWhatIsNotKnown) {
   EXPECT_FALSE(describe_machine("NVIDIA H200", "GPU-fake").contains("gpu_state"));
 }
 
+TEST_F(Machine, AnotherGpuOfOneNameOrAnotherDriverIsADifference) {
+  const auto before = describe_machine("NVIDIA H200", "GPU-fake");
+  EXPECT_EQ(before.at("gpu_state").at("driver_version"), "999.1");
+  EXPECT_EQ(machine_difference(before, before), "");
+  auto now = before;
+  now["gpu_uuid"] = "GPU-other";
+  EXPECT_EQ(machine_difference(before, now), "gpu_uuid (was 'GPU-fake', now 'GPU-other')");
+  now = before;
+  now["gpu_state"]["driver_version"] = "999.2";
+  EXPECT_EQ(machine_difference(before, now), "driver_version (was '999.1', now '999.2')");
+  now.erase("gpu_state");  // the driver could not be asked
+  EXPECT_EQ(machine_difference(before, now), "");
+}
+
 }  // namespace
 }  // namespace strictbench::runner

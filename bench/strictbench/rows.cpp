@@ -118,12 +118,25 @@ nlohmann::json parse_results(const std::string& text) {
   return document;
 }
 
+bool holds_array(const nlohmann::json& document, const char* key) {
+  const auto found = document.is_object() ? document.find(key) : document.end();
+  return document.is_object() && found != document.end() && found->is_array();
+}
+
+std::string plain_words(const std::exception& error) {
+  const std::string_view text = error.what();
+  const std::size_t end = text.starts_with("[json.exception") ? text.find("] ") : std::string_view::npos;
+  return std::string(end == std::string_view::npos ? text : text.substr(end + 2));
+}
+
 std::optional<std::string> salvage(const std::string& text) {
   constexpr int tries = 64;  // a brace inside the unfinished row is not the end of a row: go back further
   std::size_t end = text.rfind('}');
   for (int i = 0; i < tries && end != std::string::npos && end > 0; ++i, end = text.rfind('}', end - 1)) {
     const std::string closed = text.substr(0, end + 1) + "\n  ]\n}\n";
-    if (is_shallow(closed) && nlohmann::json::accept(without_bare_words(closed))) return closed;
+    if (!is_shallow(closed)) continue;
+    const nlohmann::json document = nlohmann::json::parse(without_bare_words(closed), nullptr, false);
+    if (!document.is_discarded() && holds_array(document, "benchmarks")) return closed;
   }
   return std::nullopt;
 }

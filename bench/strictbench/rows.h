@@ -1,5 +1,6 @@
 /// What the result file of one process says about the cases that the process was to measure.
 #pragma once
+#include <exception>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -24,6 +25,13 @@ std::string to_string(CaseState state);
 /// nlohmann::json::parse_error where the text is cut short or something else, UsageError where it is nested
 /// too deep.
 nlohmann::json parse_results(const std::string& text);
+
+/// Whether `document` is an object with an array `key`: "benchmarks" in a result file, "cases" in a record of
+/// kernels. One without is no such file, however well it parses.
+bool holds_array(const nlohmann::json& document, const char* key);
+
+/// What the JSON library says, without the number of the exception in front.
+std::string plain_words(const std::exception& error);
 
 /// The whole rows of a result file that its writer did not live to finish, closed so that it parses; nothing
 /// where there is no whole row.

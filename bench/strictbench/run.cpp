@@ -18,14 +18,13 @@
 #include "bench/strictbench/machine.h"
 #include "bench/strictbench/plan.h"
 #include "bench/strictbench/process.h"
-#include "bench/strictbench/rows.h"
+#include "bench/strictbench/resume.h"
 #include "bench/strictbench/run_record.h"
 #include "bench/strictbench/run_summary.h"
 #include "bench/strictbench/runner.h"
 #include "bench/strictbench/summary_file.h"
 #include "bench/strictbench/widths.h"
 #include "report/error.h"
-#include "report/input_file.h"
 #include "report/text.h"
 
 namespace fs = std::filesystem;
@@ -61,75 +60,6 @@ RunRecord begin(const RunArguments& arguments, const std::string& executables, S
     std::ranges::move(plan_round({&record}, round, nullptr), std::back_inserter(planned));
   }
   return record;
-}
-
-/// Throws UsageError where times measured now would not belong to those that the record holds.
-void require_unchanged(RunRecord& record, const fs::path& folder, StopSignals& signals, DeviceLocks& locks) {
-  const std::string refused = "cannot resume " + folder.string() + ": ";
-  std::string gpu_name;
-  for (const auto& [name, executable] : record.executables) {
-    const fs::path path = executable_path(record, name);
-    if (!fs::exists(path)) throw UsageError(refused + path.string() + " is gone");
-    if (sha256_of(path, signals) != executable.sha256) {
-      throw UsageError(refused + path.string() + " was built anew since");
-    }
-  }
-  for (const Executable& now : find_executables(
-           record.options.executables, {record.options.filter, record.options.device}, signals, &locks)) {
-    const auto before = record.executables.find(now.operator_name);
-    if (before == record.executables.end()) continue;
-    if (now.gpu_name != before->second.gpu_name) {
-      throw UsageError(refused + "the GPU changed (was '" + before->second.gpu_name + "', now '" +
-                       now.gpu_name + "')");
-    }
-    if (gpu_name.empty()) gpu_name = now.gpu_name;
-  }
-  const nlohmann::ordered_json machine = describe_machine(gpu_name);
-  if (const std::string what = machine_difference(record.machine_before, machine); !what.empty()) {
-    throw UsageError(refused + "the machine changed: " + what);
-  }
-  std::string note = "resumed at " + utc_readable();
-  if (record.machine_before.value("boot_id", "") != machine.value("boot_id", "")) {
-    note += ", after a restart of the machine: what follows is another session";
-  }
-  record.notes.push_back(note);
-}
-
-/// What the record calls measured and the folder has lost, or holds only in part, is measured again.
-void find_lost_files(RunRecord& record, const fs::path& folder) {
-  for (ProcessRecord& process : record.processes) {
-    if (process.status != ProcessStatus::ok) continue;
-    std::string why = "is gone";
-    try {
-      if (fs::exists(folder / process.file)) {
-        why = "is not whole";
-        parse_results(read_input((folder / process.file).string()));
-        continue;
-      }
-    } catch (const std::exception&) {  // unreadable or cut off: lost all the same
-    }
-    process.status = ProcessStatus::pending;
-    record.notes.push_back(process.file + " " + why + ": measured again");
-    std::fprintf(stderr, "%s\n", printable(record.notes.back()).c_str());
-  }
-  if (record.processes.empty())
-    throw UsageError((folder / "run.json").string() + " lists no processes, so there is nothing to resume");
-}
-
-/// A result that was wrong once is wrong: measuring until it happens to be right would hide it.
-bool found_wrong(const ProcessRecord& process) {
-  return std::any_of(process.problems.begin(), process.problems.end(),
-                     [](const Problem& problem) { return problem.state == CaseState::wrong; });
-}
-
-/// What a resumed run has left, in the order in which it was planned.
-std::vector<Planned> left_of(const RunRecord& record) {
-  std::vector<Planned> planned;
-  for (const ProcessRecord& process : record.processes) {
-    if (process.status != ProcessStatus::ok && !found_wrong(process))
-      planned.push_back({0, process.operator_name, process.process});
-  }
-  return planned;
 }
 
 /// Looks at what the folder holds, keeps it in the record, and asks for one more round where a case is wide.
@@ -204,15 +134,22 @@ int run(const RunArguments& arguments, const std::string& executables, const std
                        std::to_string(record.runner_pid));
     }
     record = load(folder);  // its owner may have ended between the first look and the lock
-    find_lost_files(record, folder);
+    const std::vector<std::string> lost = find_lost_files(record, folder);
     if (record.status == RunStatus::complete && all_ok(record) && kernels_ok(record)) {
       // A run that was killed behind its last process.
       remove_leftovers(record, folder);
       if (!fs::exists(folder / summary_file_name)) write_summary_file(folder);
-      std::printf("%s is complete: nothing to do\n", folder.c_str());
-      return 0;
+      const Suspects suspects = suspects_of(record);
+      if (suspects.most()) std::printf("%s\n", printable(suspect_line(suspects)).c_str());
+      std::printf("%s is complete: nothing to do\n", printable(folder.string()).c_str());
+      return suspects.most() ? exit_undecided : 0;
     }
+    require_resumable(record, folder);
     require_unchanged(record, folder, signals, locks);
+    for (const std::string& line : lost) {
+      record.notes.push_back(line);
+      std::fprintf(stderr, "%s\n", printable(line).c_str());
+    }
     return measure_and_say(record, folder, left_of(record), signals);
   } catch (const Stopped& stopped) {
     return stopped.exit_code();

@@ -5,6 +5,7 @@ Usage: run_adaptive_test.py STRICTBENCH [unittest arguments]
 import json
 import os
 import signal
+import subprocess
 
 import runner_testing
 from runner_testing import wait_for
@@ -141,6 +142,34 @@ class RunAdaptiveTest(runner_testing.RunnerTestCase):
         for variant in QUIET:
             self.assertGreaterEqual(len(self.processes_of(variant)), 5, variant)
         self.assertEqual(self.record()["evidence"]["wide"], [])
+
+    def test_a_case_that_failed_stays_named_however_often_a_resumed_run_is_stopped(self):
+        self.gpu("row_fold", variants=["quiet1", "bad"], faults={"bad": "error row"}, seconds=0.2)
+        self.assertEqual(self.run_bench().returncode, 1)
+        for _ in range(2):
+            started = len(self.starts())
+            runner = subprocess.Popen(self.command("run", "--resume", self.out), stdout=subprocess.DEVNULL)
+            self.addCleanup(runner.kill)
+            self.assertTrue(wait_for(lambda: len(self.starts()) > started))
+            runner.send_signal(signal.SIGINT)
+            self.assertEqual(runner.wait(timeout=10), 130)
+            process = self.process("row_fold", 0)
+            self.assertEqual((process["status"], len(process["cases"])), ("pending", 2))
+            self.assertNotIn("problems", process)
+        result = self.strictbench("run", "--resume", self.out)
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stdout, "failed   row_fold/bad/.*launch failed")
+        self.assertEqual([problem["case"].split("/")[1] for problem in self.process("row_fold", 0)["problems"]],
+                         ["bad"])
+
+    def test_a_case_that_was_skipped_stays_named_when_its_file_is_lost(self):
+        self.gpu("row_fold", variants=["quiet1", "large"], faults={"large": "skipped"})
+        self.assertEqual(self.run_bench().returncode, 0)
+        os.remove(os.path.join(self.out, "row_fold.0.json"))
+        result = self.strictbench("run", "--resume", self.out)
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stdout, "skipped  row_fold/large/")
+        self.assertEqual(len(self.process("row_fold", 0)["cases"]), 2)
 
     def test_a_record_of_older_days_keeps_its_number(self):
         self.gpu("row_fold", variants=["noisy"], noise={"noisy": 0.05}, behaviour="exit 3 at once",

@@ -175,7 +175,7 @@ class RunFaultsTest(runner_testing.RunnerTestCase):
         self.assertEqual(result.returncode, 1)
         self.assertEqual(result.stderr.count("\n"), 1)
         self.assertIn(os.path.join(self.out, "run.json"), result.stderr)
-        self.assertIn("No space left on device", result.stderr)
+        self.assertIn("File exists", result.stderr)
         self.assertEqual(len(self.starts()), 2)
         self.assert_whole()
         self.assertEqual(len(self.rows("row_fold", 0)), 2)
@@ -186,7 +186,8 @@ class RunFaultsTest(runner_testing.RunnerTestCase):
         result = self.run_bench("--processes", "3")
         self.assertEqual(result.returncode, 1)
         self.assertEqual(result.stderr.count("\n"), 1)
-        self.assertIn(self.out, result.stderr)
+        self.assertIn(self.out + " is gone, and what was finished with it", result.stderr)
+        self.assertNotIn("--resume", result.stderr)
         self.assertEqual(len(self.starts()), 1)
         self.assertFalse(os.path.exists(self.out))
 
@@ -199,6 +200,24 @@ class RunFaultsTest(runner_testing.RunnerTestCase):
         self.assertEqual(runner.returncode, 1)
         self.assertIn("built anew", stderr)
         self.assertEqual(self.record()["status"], "interrupted")
+        self.assertEqual([p["status"] for p in self.record()["processes"]], ["ok", "pending", "pending"])
+
+    def test_an_executable_exchanged_for_one_of_equal_size_and_time_ends_it_too(self):
+        self.install("row_fold", seconds=0.21)
+        path = os.path.join(self.bin, "bench_row_fold")
+        before = os.stat(path)
+        runner = self.start("--processes", "3")
+        self.assertTrue(wait_for(self.calls))
+        another = self.path("another")
+        with open(path, encoding="utf-8") as stream, open(another, "w", encoding="utf-8") as copy:
+            copy.write(stream.read().replace("12.5", "13.5"))
+        os.chmod(another, 0o755)
+        os.utime(another, ns=(before.st_atime_ns, before.st_mtime_ns))
+        os.rename(another, path)
+        self.assertEqual((os.stat(path).st_size, os.stat(path).st_mtime_ns), (before.st_size, before.st_mtime_ns))
+        _, stderr = runner.communicate(timeout=10)
+        self.assertEqual((runner.returncode, stderr.count("\n")), (1, 1))
+        self.assertIn("bench_row_fold was built anew or exchanged during the run", stderr)
         self.assertEqual([p["status"] for p in self.record()["processes"]], ["ok", "pending", "pending"])
 
     def test_too_few_open_files_are_one_line(self):
@@ -245,6 +264,13 @@ class RunFaultsTest(runner_testing.RunnerTestCase):
         self.install("row_fold", build_type="debug")
         self.assert_unusable(self.run_bench(), "bench_row_fold", "debug", "--allow-debug")
         self.assertEqual(self.run_bench("--allow-debug", "--processes", "1").returncode, 0)
+
+    def test_executables_without_cases_are_told_apart_from_a_filter_that_finds_none(self):
+        self.install("row_fold", variants=[])
+        for command in ((self.run_bench,), (self.strictbench, "list", "--executables", self.bin)):
+            result = command[0](*command[1:])
+            self.assert_unusable(result, "no cases: row_fold", "bench_row_fold --describe")
+            self.assertNotIn("''", result.stderr)
 
     def test_an_output_folder_that_cannot_be(self):
         self.install("row_fold")

@@ -1,10 +1,11 @@
 #include "bench/strictbench/run_record.h"
 
 #include <algorithm>
-#include <cctype>
 #include <limits>
 
 #include "bench/strictbench/files.h"
+#include "bench/strictbench/record_checks.h"
+#include "bench/strictbench/rows.h"
 #include "report/error.h"
 #include "report/input_file.h"
 #include "report/json_source.h"
@@ -48,14 +49,17 @@ RunOptions options_from(const Json& json) {
   RunOptions options;
   options.filter = json.value("filter", "");
   options.device = json.value("device", "");
-  json.at("processes").get_to(options.processes);
-  options.most_processes = json.value("most_processes", options.processes);
-  json.at("budget").get_to(options.budget_seconds);
-  json.at("timeout").get_to(options.timeout_seconds);
+  options.processes = whole_number(json, "processes", 1, most_rounds);
+  options.most_processes = options.processes;
+  if (json.contains("most_processes"))
+    options.most_processes = whole_number(json, "most_processes", options.processes, most_rounds);
+  options.budget_seconds = finite_number(json, "budget", std::numeric_limits<double>::min());
+  options.timeout_seconds = finite_number(json, "timeout", std::numeric_limits<double>::min());
   json.at("allow_debug").get_to(options.allow_debug);
   json.at("executables").get_to(options.executables);
   options.kernels = json.value("kernels", false);
   options.flags = json.value("flags", std::vector<std::string>{});
+  std::ranges::for_each(options.flags, require_own_flag);
   return options;
 }
 
@@ -84,14 +88,14 @@ Json to_json(const ProcessRecord& process) {
 ProcessRecord process_from(const Json& json) {
   ProcessRecord process;
   json.at("operator").get_to(process.operator_name);
-  json.at("process").get_to(process.process);
+  process.process = whole_number(json, "process", 0, most_rounds);
   // Made anew, not read: a name in a file must not decide where something is written.
   process.file = process.operator_name + "." + std::to_string(process.process) + ".json";
   json.at("status").get_to(process.status);
-  if (json.contains("exit_code")) process.exit_code = json["exit_code"].get<int>();
-  if (json.contains("signal")) process.signal = json["signal"].get<int>();
+  if (json.contains("exit_code")) process.exit_code = whole_number(json, "exit_code", 0, 255);
+  if (json.contains("signal")) process.signal = whole_number(json, "signal", 1, 127);
   process.reason = json.value("reason", "");
-  json.at("seconds").get_to(process.seconds);
+  process.seconds = finite_number(json, "seconds", 0);
   process.restarts = json.value("restarts", std::vector<std::string>{});
   json.at("cases").get_to(process.cases);
   for (const Json& problem : json.value("problems", Json::array())) {
@@ -100,8 +104,9 @@ ProcessRecord process_from(const Json& json) {
   }
   if (json.contains("watched")) {
     const Json& watched = json["watched"];
-    watched.at("samples").get_to(process.suspects.samples);
-    watched.at("suspect").get_to(process.suspects.suspect);
+    constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+    process.suspects.samples = whole_number<std::size_t>(watched, "samples", 0, most);
+    process.suspects.suspect = whole_number<std::size_t>(watched, "suspect", 0, process.suspects.samples);
     process.suspects.why = watched.value("why", std::map<std::string, std::size_t>{});
   }
   return process;
@@ -114,9 +119,10 @@ Json kernels_to_json(const ProcessRecord& process) {
   return json;
 }
 
-ProcessRecord kernels_from(Json json) {
-  json["process"] = 0;
-  ProcessRecord process = process_from(json);
+ProcessRecord kernels_from(const Json& json) {
+  Json whole = json;
+  whole["process"] = 0U;
+  ProcessRecord process = process_from(whole);
   process.file = process.operator_name + ".kernels.json";
   return process;
 }
@@ -152,6 +158,7 @@ Json to_json(const RunRecord& record) {
   if (!record.commit.empty()) json["dirty"] = record.dirty;
   json["device"] = record.device;
   if (!record.gpu_name.empty()) json["gpu_name"] = record.gpu_name;
+  if (!record.side.empty()) json["side"] = record.side;
   json["seed"] = record.seed;
   json["runner_pid"] = record.runner_pid;
   json["options"] = to_json(record.options);
@@ -172,18 +179,27 @@ Json to_json(const RunRecord& record) {
   return json;
 }
 
-/// An operator's name becomes a part of file names: of results, and of what is started.
-void require_plain(const std::string& operator_name) {
-  const bool plain = !operator_name.empty() && std::ranges::all_of(operator_name, [](unsigned char c) {
-    return std::isalnum(c) || c == '_';
-  });
-  if (!plain)
-    throw UsageError("'" + operator_name + "' is no name of an operator: letters, digits and '_' are");
-}
-
 void require_known(const RunRecord& record, const ProcessRecord& process) {
   if (record.executables.contains(process.operator_name)) return;
   throw UsageError("a process measures '" + process.operator_name + "', which is not among its executables");
+}
+
+/// Adds what `read` makes of `json`. Throws UsageError that says which entry is wrong, and why.
+ProcessRecord& add_process(const RunRecord& record, std::vector<ProcessRecord>& processes, const char* array,
+                           const Json& json, ProcessRecord (*read)(const Json&)) {
+  const std::string where = std::string("\"") + array + "\"[" + std::to_string(processes.size()) + "]: ";
+  try {
+    ProcessRecord process = read(json);
+    require_known(record, process);
+    // Told apart by these two alone: of a pair one would be measured for ever and never be done.
+    const bool twice = std::ranges::any_of(processes, [&](const ProcessRecord& other) {
+      return other.operator_name == process.operator_name && other.process == process.process;
+    });
+    if (twice) throw UsageError(process.file + " is there twice");
+    return processes.emplace_back(std::move(process));
+  } catch (const std::exception& error) {
+    throw UsageError(where + plain_words(error));
+  }
 }
 
 RunRecord record_from(const Json& json) {
@@ -196,33 +212,33 @@ RunRecord record_from(const Json& json) {
   record.dirty = json.value("dirty", false);
   json.at("device").get_to(record.device);
   record.gpu_name = json.value("gpu_name", "");
-  json.at("seed").get_to(record.seed);
-  json.at("runner_pid").get_to(record.runner_pid);
-  record.options = options_from(json.at("options"));
+  record.side = json.value("side", "");
+  record.seed = whole_number<std::uint64_t>(json, "seed", 0, std::numeric_limits<std::uint64_t>::max());
+  record.runner_pid = whole_number(json, "runner_pid", 0, std::numeric_limits<int>::max());
+  record.options = options_from(object_of(json, "options"));
   record.build = json.at("build");
-  for (const auto& [name, executable] : json.at("executables").items()) {
+  for (const auto& [name, executable] : object_of(json, "executables").items()) {
     require_plain(name);
+    object_of(json["executables"], name.c_str());
     record.executables[name] = {executable.at("sha256").get<std::string>(),
                                 executable.at("device").get<std::string>(),
                                 executable.value("gpu_name", ""),
                                 {}};
   }
-  record.machine_before = json.at("machine").at("before");
+  record.machine_before = object_of(object_of(json, "machine"), "before");
+  require_machine(record.machine_before);
   json.at("notes").get_to(record.notes);
   if (json.contains("evidence")) record.evidence = evidence_from(json["evidence"]);
   record.not_selected = json.value("not_selected", std::vector<std::string>{});
   for (const Json& process : json.at("processes")) {
-    record.processes.push_back(process_from(process));
-    const ProcessRecord& last = record.processes.back();
-    require_known(record, last);
+    const ProcessRecord& last = add_process(record, record.processes, "processes", process, process_from);
     const auto executable = record.executables.find(last.operator_name);
     // The first process of an operator is to measure every case, later ones may have fewer.
     std::vector<std::string>& cases = executable->second.cases;
     if (last.cases.size() > cases.size()) cases = last.cases;
   }
   for (const Json& process : json.value("kernels", Json::array())) {
-    record.kernels.push_back(kernels_from(process));
-    require_known(record, record.kernels.back());
+    add_process(record, record.kernels, "kernels", process, kernels_from);
   }
   return record;
 }
@@ -242,7 +258,7 @@ RunRecord load(const std::filesystem::path& folder) {
     require_shallow(text);  // parts of it are copied and written as they are
     return record_from(Json::parse(text));
   } catch (const std::exception& error) {
-    throw UsageError(printable(path.string() + " is not the record of a run: " + error.what()));
+    throw UsageError(printable(path.string() + " is not the record of a run: " + plain_words(error)));
   }
 }
 

@@ -83,6 +83,7 @@ struct RunRecord {
   std::string started_utc, finished_utc;
   RunStatus status = RunStatus::running;
   int runner_pid = 0;
+  std::string side;  ///< of a comparison by turns: base, head; empty in a run by itself
   std::vector<std::string> notes;
   std::optional<EvidenceRecord> evidence;  ///< of an adaptive run, as of its last look
   std::vector<std::string> not_selected;   ///< cases that exist and were not asked for

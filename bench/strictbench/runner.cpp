@@ -80,7 +80,11 @@ std::optional<int> Runner::measure_or_say(std::vector<Planned> planned, const st
     return measure(std::move(planned));
   } catch (const std::exception& error) {
     progress_.clear();
-    std::fprintf(stderr, "strictbench: %s; %s\n", printable(error.what()).c_str(), hint.c_str());
+    const std::filesystem::path folder = arms_.front()->folder();
+    std::error_code ignored;
+    const bool there = std::filesystem::exists(folder / "run.json", ignored);
+    const std::string said = there ? hint : folder.string() + " is gone, and what was finished with it";
+    std::fprintf(stderr, "strictbench: %s; %s\n", printable(error.what()).c_str(), printable(said).c_str());
   }
   for (const auto& arm : arms_) {
     arm->record().status = RunStatus::interrupted;

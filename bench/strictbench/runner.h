@@ -45,7 +45,7 @@ class Runner {
   int measure(std::vector<Planned> planned);
 
   /// The same for a command: where it throws, marks every record as interrupted, says why in one line on
-  /// standard error, followed by `hint`, and returns nothing.
+  /// standard error, followed by `hint` where the folder is still there, and returns nothing.
   std::optional<int> measure_or_say(std::vector<Planned> planned, const std::string& hint);
 
  private:
