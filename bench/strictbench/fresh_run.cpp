@@ -7,6 +7,8 @@
 #include "bench/strictbench/files.h"
 #include "bench/strictbench/machine.h"
 #include "bench/strictbench/plan.h"
+#include "bench/strictbench/record_checks.h"
+#include "bench/strictbench/rows.h"
 #include "report/error.h"
 #include "report/json_source.h"
 
@@ -32,7 +34,7 @@ void read_build(RunRecord& record) {
     const auto dirty = record.build.find("git_dirty");
     record.dirty = dirty != record.build.end() && (*dirty == true || *dirty == "true" || *dirty == "1");
   } catch (const std::exception& error) {
-    throw UsageError(path.string() + " is not the description of a build: " + error.what());
+    throw UsageError(path.string() + " is not the description of a build: " + plain_words(error));
   }
 }
 
@@ -50,6 +52,14 @@ void require_release(const Executable& executable) {
   if (executable.build_type != "debug") return;
   throw UsageError(executable.path.string() +
                    " is a debug build, whose times mean nothing: build a release, or give --allow-debug");
+}
+
+/// "results/x" of "results/x/": behind the last slash there is no name to create.
+fs::path without_empty_end(fs::path path) {
+  while (path.has_parent_path() && path != path.root_path() &&
+         (!path.has_filename() || path.filename() == "."))
+    path = path.parent_path();
+  return path;
 }
 
 }  // namespace
@@ -97,10 +107,11 @@ std::string RunArguments::first_given() const {
 void RunArguments::require_usable() const {
   require_positive("--budget", options.budget_seconds);
   require_positive("--timeout", options.timeout_seconds);
-  constexpr int most = 1000;  // all are planned before the first starts
-  if (processes_given() && (options.processes < 1 || options.processes > most))
-    throw UsageError("--processes must be a number above 0, and at most " + std::to_string(most));
+  // All are planned before the first starts.
+  if (processes_given() && (options.processes < 1 || options.processes > most_rounds))
+    throw UsageError("--processes must be a number above 0, and at most " + std::to_string(most_rounds));
   if (!options.device.empty()) require_device(options.device);
+  if (fs::path(out).filename() == "..") throw UsageError("--out " + out + " ends in '..': name a folder");
   if (!out.empty() && fs::exists(out)) {
     throw UsageError("--out " + out + " exists already: name a folder that does not");
   }
@@ -138,7 +149,7 @@ RunRecord fresh_record(const RunOptions& options, const std::vector<Executable>&
 
 fs::path create_folder(const std::string& out, const std::string& name) {
   const bool named = !out.empty();
-  fs::path folder = named ? fs::path(out) : results_folder() / name;
+  fs::path folder = named ? without_empty_end(out) : results_folder() / name;
   const fs::path base = folder;
   try {
     if (folder.has_parent_path()) fs::create_directories(folder.parent_path());

@@ -5,16 +5,35 @@
 #include <string>
 
 #include "bench/strictbench/commands.h"
+#include "bench/strictbench/version.h"
 #include "report/commands.h"
 #include "report/error.h"
+#include "report/output_file.h"
 #include "report/text.h"
 
+namespace {
+
+constexpr int unusable = 2;  // exit code for unusable input or command line
+
+/// What --help or --version asked for. A text that nobody got is no success.
+int answer(const CLI::App& app, const CLI::Success& asked) {
+  try {
+    strictbench::write_stdout([&](std::ostream& out) { app.exit(asked, out, out); });
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "strictbench: %s\n", strictbench::printable(error.what()).c_str());
+  }
+  return unusable;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  constexpr int unusable = 2;  // exit code for unusable input or command line
   CLI::App app{
       "StrictBench: proves kernel pairs right to the last bit, times them, and says what got slower."};
   app.name("strictbench");
   app.require_subcommand(1);
+  app.set_version_flag("--version", strictbench::runner::version_text, "The commit and the build, and exit");
   strictbench::Action action;
   strictbench::add_list_command(app, action);
   strictbench::add_run_command(app, action);
@@ -46,8 +65,8 @@ int main(int argc, char** argv) {
     }
     app.parse(argc, argv);
     return action();
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
+  } catch (const CLI::Success& asked) {
+    return answer(app, asked);
   } catch (const CLI::ParseError& error) {
     const auto chosen = app.get_subcommands();
     const std::string command = chosen.empty() ? "" : " " + chosen.front()->get_name();

@@ -75,6 +75,7 @@ class RunResumeTest(runner_testing.RunnerTestCase):
         started = {p["operator"] for p in self.record()["processes"] if p["status"] != "pending"}
         self.assertTrue(left)
         self.assertIn(f"{2 * len(started)} measured", stdout)
+        self.assertIn(f"{len(left)} process{'es' if len(left) > 1 else ''} not run", stdout)
         if len(started) == 1:
             self.assertIn("2 not started", stdout)
 

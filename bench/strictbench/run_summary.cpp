@@ -107,7 +107,9 @@ std::string count_line(const RunRecord& record) {
   }
   if (!never_started.empty())
     parts += (parts.empty() ? " " : ", ") + std::to_string(never_started.size()) + " not started";
-  if (pending > 0) parts += (parts.empty() ? " " : ", ") + std::to_string(pending) + " processes not run";
+  if (pending > 0)
+    parts += (parts.empty() ? " " : ", ") + std::to_string(pending) +
+             (pending == 1 ? " process not run" : " processes not run");
   return line + parts + "\n";
 }
 
@@ -146,7 +148,8 @@ std::string summary(const RunRecord& record, const std::filesystem::path& folder
   std::string text = group_lines(record) + kernel_problems(record);
   for (const std::string& note : record.notes) text += printable(note) + "\n";
   text += count_line(record) + evidence_line(record);
-  if (const std::string line = suspect_line(suspects_of(record)); !line.empty()) text += printable(line) + "\n";
+  if (const std::string line = suspect_line(suspects_of(record)); !line.empty())
+    text += printable(line) + "\n";
   text += printable(folder.string()) + "\n";
   const auto recorded = [](const ProcessRecord& process) { return process.status == ProcessStatus::ok; };
   const std::string called = shell_word(program);

@@ -184,11 +184,48 @@ class RunTest(runner_testing.RunnerTestCase):
 
     def test_output_that_cannot_be_written_is_no_success(self):
         self.install("row_fold")
-        with open("/dev/full", "w", encoding="utf-8") as full:
-            result = subprocess.run([runner_testing.STRICTBENCH, "list", "--executables", self.bin], stdout=full,
-                                    stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+        for words in (("list", "--executables", self.bin), ("run", "--help"), ("--help",), ("--version",)):
+            with self.subTest(words), open("/dev/full", "w", encoding="utf-8") as full:
+                result = subprocess.run([runner_testing.STRICTBENCH, *words], stdout=full,
+                                        stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+                self.assertEqual(result.returncode, 2)
+                self.assertIn("standard output", result.stderr)
+
+    def test_the_version_is_the_commit_and_the_build(self):
+        program = os.path.join(self.bin, "strictbench")
+        shutil.copy(runner_testing.STRICTBENCH, program)
+
+        def version():
+            return subprocess.run([program, "--version"], capture_output=True, text=True, check=False, timeout=60)
+
+        self.assertEqual(version().stdout, "strictbench, of a build unknown: no build.json stands beside it\n")
+        for build, text in (({"git_commit": "c0ffee", "git_dirty": True, "build_type": "release",
+                              "compiler": "GNU 12.2.0", "cuda_version": "13.0.88"},
+                             "strictbench c0ffee-dirty, release, GNU 12.2.0, CUDA 13.0.88\n"),
+                            ({"compiler": "GNU 12.2.0"}, "strictbench of a commit unknown, GNU 12.2.0\n")):
+            with open(os.path.join(self.bin, "build.json"), "w", encoding="utf-8") as stream:
+                json.dump(build, stream)
+            self.assertEqual((version().returncode, version().stdout), (0, text))
+        for text in ("[", "[]", '{"git_commit": 5}'):
+            with open(os.path.join(self.bin, "build.json"), "w", encoding="utf-8") as stream:
+                stream.write(text)
+            result = version()
+            self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (2, "", 1))
+            self.assertIn("build.json", result.stderr)
+            self.assertNotIn("json.exception", result.stderr)
+
+    def test_a_folder_may_be_named_with_a_slash_behind_it(self):
+        self.install("row_fold")
+        for end in ("/", "//", "/.", "/./"):
+            self.out = self.path("deep", "out" + str(len(end)) + end.count(".") * "x") + end
+            result = self.run_bench("--processes", "1")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertEqual(self.record()["status"], "complete")
+        self.out = self.path("nowhere") + "/.."
+        result = self.run_bench()
         self.assertEqual(result.returncode, 2)
-        self.assertIn("standard output", result.stderr)
+        self.assertIn("ends in '..'", result.stderr)
+        self.assertFalse(os.path.exists(self.path("nowhere")))
 
 
 if __name__ == "__main__":
