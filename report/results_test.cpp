@@ -212,6 +212,22 @@ TEST(ResultFolder, WhatACrashedProcessWroteCountsIfItIsWhole) {
   EXPECT_TRUE(holds(side.notes[0], "op.1.json: not valid JSON at byte")) << side.notes[0];
 }
 
+TEST(ResultFolder, AProcessThatFailedBehindGoodRowsIsNoted) {
+  const Folder folder;
+  folder.write("run.json",
+               Json{{"status", "complete"},
+                    {"processes",
+                     {process("op.0.json", "failed", {{"reason", "exited with code 1"}}),
+                      process("op.1.json", "failed",
+                              {{"process", 1},
+                               {"problems", {{{"case", "b"}, {"state", "wrong"}, {"reason", "x"}}}}})}}});
+  for (const char* name : {"op.0.json", "op.1.json"}) folder.write(name, file_of({row("a", 1), row("b", 1)}));
+  const Side side = read_side({folder.path()}, "real_time");
+  EXPECT_TRUE(side.find("a")->has_number());
+  ASSERT_EQ(side.notes.size(), 1U);  // the other one is told by its row
+  EXPECT_EQ(side.notes[0], "op, process 0 failed: exited with code 1; its rows are compared all the same");
+}
+
 TEST(ResultFolder, GoogleBenchmarksSuffixHidesNoRowOfACrashedProcess) {
   const Folder folder;
   const std::string name = "op/new/rows:1/timer:graph";
