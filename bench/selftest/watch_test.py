@@ -175,7 +175,7 @@ class Run(WatchTestCase):
             self.assertEqual(process["watched"], {"samples": 40, "suspect": 40,
                                                   "why": {"neighbours": 40, "thermal slowdown": 40}})
         again = self.strictbench("", "run", "--resume", str(hot))
-        self.assertEqual((again.returncode, again.stderr), (0, ""))  # it is complete
+        self.assertEqual((again.returncode, again.stderr), (3, ""))  # complete, and as suspect as before
 
         calm = self.measure("calm", "")[1]
         code, comparison = self.compare(calm, hot)

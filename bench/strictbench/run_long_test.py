@@ -49,10 +49,11 @@ class RunLongTest(runner_testing.RunnerTestCase):
         early = [look for look in looks if look[0] < SETTLED + 200]
         late = [look for look in looks if look[0] > PROCESSES - 200]
         print(f"kB {max(look[1] for look in early)} to {max(look[1] for look in late)}, open files "
-              f"{max(look[2] for look in early)} to {max(look[2] for look in late)}, "
+              f"{min(look[2] for look in early)} to {min(look[2] for look in late)}, "
               f"{1000 * looks[-1][3] / looks[-1][0]:.1f} ms of CPU a process", flush=True)
         self.assertLess(max(look[1] for look in late) - max(look[1] for look in early), 2048)
-        self.assertLessEqual(max(look[2] for look in late), max(look[2] for look in early))
+        # A look may fall on a file that is open for a moment; what leaks is open in every one.
+        self.assertLessEqual(min(look[2] for look in late), min(look[2] for look in early))
         # What a process costs does not hang on how many there were before.
         per_process = [(group[-1][3] - group[0][3]) / (group[-1][0] - group[0][0]) for group in (early, late)]
         self.assertLess(per_process[1], 2 * per_process[0] + 0.002)
