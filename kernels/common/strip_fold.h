@@ -1,9 +1,9 @@
 /// Adds rows in order, a strip of 32 columns per warp, while other warps copy the rows that come next.
 ///
 /// The order is the definition, so a column's sum is a chain of adds of 4 cycles each, and no memory answers
-/// within 4 cycles. Copying warps keep a ring of rows in shared memory full; the folding warp reads a row
-/// 32 rows before it adds it. What is left is the chain itself, or the memory where many strips run at once.
-/// Included by *.cu only. Compute capability 8.0 and later.
+/// within 4 cycles. Copying warps keep a ring of rows in shared memory full; the folding warp reads a
+/// batch of rows while it adds the one before. What is left is the chain itself, or the memory where many
+/// strips run at once. Included by *.cu only. Compute capability 8.0 and later.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -166,6 +166,8 @@ __device__ void copy_rows(Ring<T, folders, stages, batches, batch>& ring, int co
   }
 }
 
+/// A read that stays among the adds where it is written: `volatile`, or the compiler would let it sink to the
+/// add that needs it, and the chain would wait.
 template <class T>
 __device__ T read_in_turn(std::uint32_t from) {
   T to;

@@ -101,19 +101,23 @@ void cpu_sorted_whole(const Args& args, Stream stream);    // CPU: the same
 /// The backward kernel alone, as published: what it needs sorted and zeroed comes from outside.
 inline constexpr Variant<Args> variants[] = {
 #ifdef STRICTBENCH_HAS_CUDA
-    {"legacy", Device::cuda, vocab_grid},       {"new", Device::cuda, sorted_segments},
-    {"tuned", Device::cuda, hot_and_cold_runs},
+    {"legacy", Device::cuda, vocab_grid},
+    {"new", Device::cuda, sorted_segments},
+    {"tuned", Device::cuda, hot_and_cold_runs, /*timed=*/false},
 #endif
-    {"legacy", Device::cpu, cpu_vocab_grid},    {"new", Device::cpu, cpu_sorted_segments},
+    {"legacy", Device::cpu, cpu_vocab_grid},
+    {"new", Device::cpu, cpu_sorted_segments},
 };
 
 /// The whole backward, from ids and gradients to every element of dweight.
 inline constexpr Variant<Args> whole_variants[] = {
 #ifdef STRICTBENCH_HAS_CUDA
-    {"legacy", Device::cuda, vocab_grid},        {"new", Device::cuda, sorted_whole},
-    {"tuned", Device::cuda, hot_and_cold_whole},
+    {"legacy", Device::cuda, vocab_grid},
+    {"new", Device::cuda, sorted_whole},
+    {"tuned", Device::cuda, hot_and_cold_whole, /*timed=*/false},
 #endif
-    {"legacy", Device::cpu, cpu_vocab_grid},     {"new", Device::cpu, cpu_sorted_whole},
+    {"legacy", Device::cpu, cpu_vocab_grid},
+    {"new", Device::cpu, cpu_sorted_whole},
 };
 
 }  // namespace strictbench::embedding_backward

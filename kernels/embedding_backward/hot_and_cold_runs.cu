@@ -1,6 +1,6 @@
 /// tuned: one launch of three kinds of blocks. Long runs of equal ids go strip by strip of 32 columns through
-/// a ring in shared memory (kernels/common/strip_fold.h); short ones go a block each, 16 bytes a load, the
-/// next rows under way; for the whole backward the rest of the blocks zero the rows that no id names.
+/// a ring in shared memory (kernels/common/strip_fold.h); short ones go a block at a time, 16 bytes a load,
+/// what comes next under way; for the whole backward the rest of the blocks zero the rows that no id names.
 ///
 /// A hot id is a chain of adds of 4 cycles each, so it must be spread over the chip and kept fed; all other
 /// rows are bounded by memory. No row is written twice: zeroing leaves out what a run will store. The sort
