@@ -76,7 +76,7 @@ inline constexpr std::int64_t step_tokens = 64;
 void vocab_grid(const Args& args, Stream stream);  // CUDA: a block per output element scans all tokens
 void sorted_segments(const Args& args,
                      Stream stream);  // CUDA: walks runs of equal ids; unused rows untouched
-void hot_and_cold_runs(const Args& args, Stream stream);  // CUDA: long runs by strips, short ones by blocks
+void hot_and_cold_runs(const Args& args, Stream stream);  // CUDA: long runs by strips, short ones by warps
 void cpu_vocab_grid(const Args& args, Stream stream);     // CPU: every output row scans all tokens
 void cpu_sorted_segments(const Args& args,
                          Stream stream);  // CPU: walks runs of equal ids; unused rows untouched
@@ -91,8 +91,15 @@ void cpu_sort_ids_by_key(const Args& args, const std::int64_t* keys, Stream stre
 /// is negative or that they do not take.
 std::size_t sort_workspace_bytes(std::int64_t tokens);
 
-/// CUDA: the same with the bits alone that ids in [0, vocab) have. All others become `vocab`, and are last.
-void sort_ids_in_vocab(const Args& args, Stream stream);
+/// The same order in 32 bits, where tokens and vocab fit them.
+struct NarrowOrder {
+  const std::uint32_t* ids;        ///< [tokens]; those outside [0, vocab) are `vocab`, and last
+  const std::uint32_t* positions;  ///< [tokens]
+};
+/// CUDA: sorts by the bits alone that ids in [0, vocab) have. What it returns lies in args.sorted, which
+/// holds no order of int64 then. Throws std::invalid_argument unless tokens and vocab are below 2^31 and 2^32
+/// - 1.
+NarrowOrder sort_ids_narrow(const Args& args, Stream stream);
 
 void hot_and_cold_whole(const Args& args, Stream stream);  // CUDA: sorts, adds runs, zeroes only the rest
 void sorted_whole(const Args& args, Stream stream);        // CUDA: zeroes dweight, sorts, walks the runs

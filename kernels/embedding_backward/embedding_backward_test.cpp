@@ -103,12 +103,14 @@ std::vector<std::int64_t> ids_in_runs(std::initializer_list<std::int64_t> length
 }
 
 TEST(EmbeddingBackward, RunsOfAnyLength) {
-  const std::vector<std::int64_t> ids = ids_in_runs(
-      {1, 2, 15, 16, 17, 18, 31, 32, 33, 1, 1, 64, 65, 127, 128, 129, 300, 5, 700, 16, 1500, 17, 3});
+  const std::vector<std::int64_t> ids =
+      ids_in_runs({1,   2,   15, 16,   17, 18, 31, 32, 33, 1,  1,  64, 65, 127, 128, 129, 300,
+                   5,   700, 16, 1500, 17, 3,  95, 96, 97, 98, 96, 97, 47, 48,  49,  191, 192,
+                   193, 97,  97, 97,   97, 97, 97, 97, 97, 97, 97, 97, 97, 12,  13,  97,  2500});
   const auto tokens = static_cast<std::int64_t>(ids.size());
   for (const Dtype grad_type : test::dtypes)
     for (const Dtype weight_type : test::dtypes) {
-      const Shape shape{tokens, 60, 136};
+      const Shape shape{tokens, 120, 136};
       expect_all_variants({.shape = shape,
                            .ids = ids,
                            .grad = some_grad(shape, grad_type),

@@ -1,232 +1,66 @@
 /// tuned: one launch of three kinds of blocks. Long runs of equal ids go strip by strip of 32 columns through
-/// a ring in shared memory (kernels/common/strip_fold.h); short ones go a block at a time, 16 bytes a load,
-/// what comes next under way; for the whole backward the rest of the blocks zero the rows that no id names.
+/// a ring in shared memory (kernels/common/strip_fold.h); a warp takes the short ones of a window of the
+/// order, 12 rows under way whichever run they belong to; for the whole backward the rest of the blocks zero
+/// the rows that no id names, and a first part of the table is zeroed while the sort runs.
 ///
 /// A hot id is a chain of adds of 4 cycles each, so it must be spread over the chip and kept fed; all other
-/// rows are bounded by memory. No row is written twice: zeroing leaves out what a run will store. The sort
-/// looks at the bits that an id of this vocabulary can have, instead of all 64.
+/// rows are bounded by memory. No row behind the first part is written twice. The whole sorts 32-bit pairs by
+/// the bits that an id of this vocabulary can have.
+///
+/// Tried and did not pay (H200, bf16, hidden 4096): rows of short runs through shared memory by cp.async (144
+/// us became 166 at 32,768 distinct ids); a launch of its own for long runs beside the short ones
+/// (programmatic dependent launch: 32,768 equal ids 96 us instead of 112, but 6 instead of 4 at 512 tokens
+/// and 125 instead of 111 by Zipf: what is fast for a chain, a ring of 128 KB, leaves no cache to the loads
+/// of the others); a search for every row to zero (its reads outweigh the writes); 16 and 8 rows under way.
 #include <algorithm>
+#include <limits>
 
 #include "kernels/common/cuda_error.h"
 #include "kernels/common/require.h"
-#include "kernels/common/strip_fold.h"
+#include "kernels/common/side_stream.h"
 #include "kernels/embedding_backward/dispatch.h"
+#include "kernels/embedding_backward/long_runs.h"
+#include "kernels/embedding_backward/short_runs.h"
 
 namespace strictbench::embedding_backward {
 namespace {
 
-constexpr int threads = 128;
-constexpr int long_run = 16;              // rows from which a run is long
-constexpr int windows = 32;               // of `long_run` tokens, looked at by one block
-constexpr std::int64_t zeroed_rows = 16;  // of the table, by one block
-
-template <class Grad>
-inline constexpr int piece = strip::piece_bytes / static_cast<int>(sizeof(Grad));  // elements
-
-constexpr int batch = 32;  // more would not fit the registers that short runs leave
-template <class Grad>
-inline constexpr int batches = sizeof(Grad) == 2 ? 4 : 2;  // of a stage
-template <class Grad>
-inline constexpr int stages = 32768 /
-                              (batches<Grad> * batch * strip::columns * static_cast<int>(sizeof(Grad)));
-
-template <class Grad>
-using Ring = strip::Ring<Grad, 1, stages<Grad>, batches<Grad>, batch>;
-
-template <class Grad, class Weight>
-struct Job {
-  Shape shape;
-  const std::int64_t* ids;  // sorted
-  const std::int64_t* positions;
-  const Grad* grad;
-  std::int64_t grad_stride;
-  Weight* dweight;
-
-  __device__ bool in_range(std::int64_t id) const { return id >= 0 && id < shape.vocab; }
-};
-
-/// `n` elements as one store.
-template <class Weight, int n>
-struct alignas(n * sizeof(Weight) < 16 ? n * sizeof(Weight) : 16) Several {
-  Weight elements[n];
-};
-
-// Long runs ----------------------------------------------------------------------------------------------
-
-/// The rows of a run, wherever they lie.
-template <class Grad>
-struct RunRows {
-  const std::int64_t* positions;  // of the run's first row
-  const Grad* grad;               // the block's first column
-  std::int64_t stride;
-
-  __device__ int place(int r) const { return static_cast<int>(positions[r]); }  // below 2^31, as tokens are
-  __device__ const Grad* address(int position) const { return grad + position * stride; }
-};
-
-/// Where the run that `inside` belongs to ends: a warp's search, whose lanes look at 32 places at once.
-__device__ std::int64_t end_of_run(const std::int64_t* ids, std::int64_t inside, std::int64_t tokens) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const std::int64_t id = ids[inside];
-  std::int64_t last = inside;  // known to be of the run; `tokens` or what stands before it is not
-  std::int64_t end = tokens;
-  while (end - last > 1) {
-    const std::int64_t step = (end - last - 1 + 31) / 32;
-    const std::int64_t at = last + (lane + 1) * step;
-    const int same = __popc(__ballot_sync(0xffffffffu, at < end && ids[at] == id));
-    end = min(end, last + (same + 1) * step);
-    last += same * step;
-  }
-  return end;
-}
-
-/// Block (strip, group) folds its strip of every long run whose first window boundary lies in its group of
-/// windows. A run is long where its id stands `long_run` places behind its start too; such a run holds a
-/// boundary.
-template <class Grad, class Weight>
-__device__ void fold_long_runs(const Job<Grad, Weight>& job, Ring<Grad>& ring, std::int64_t strip_index,
-                               std::int64_t group) {
-  __shared__ std::int64_t starts[windows];
-  __shared__ int lengths[windows];
-  __shared__ int found;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  if (warp == 0) {
-    const std::int64_t boundary = (group * windows + lane) * long_run;
-    bool mine = false;
-    std::int64_t start = boundary;
-    if (boundary < job.shape.tokens) {
-      const std::int64_t id = job.ids[boundary];
-      const bool first_boundary = boundary == 0 || job.ids[boundary - long_run] != id;
-      if (job.in_range(id) && first_boundary) {
-#pragma unroll
-        for (int i = 1; i < long_run; ++i)  // all at once: ids are in order
-          if (boundary >= i && job.ids[boundary - i] == id) --start;
-        mine = start + long_run < job.shape.tokens && job.ids[start + long_run] == id;
-      }
-    }
-    const unsigned all = __ballot_sync(0xffffffffu, mine);
-    if (mine) starts[__popc(all & ((1u << lane) - 1))] = start;
-    if (lane == 0) found = __popc(all);
-  }
-  __syncthreads();
-  for (int k = warp; k < found; k += threads / 32) {
-    const std::int64_t end = end_of_run(job.ids, starts[k] + long_run, job.shape.tokens);
-    if (lane == 0) lengths[k] = static_cast<int>(end - starts[k]);
-  }
-  const std::int64_t first = strip_index * strip::columns;
-  const int width = static_cast<int>(min(job.shape.hidden - first, std::int64_t{strip::columns}));
-  for (int k = 0; k < found; ++k) {
-    ring.init();  // and lengths are there
-    const int rows = lengths[k];
-    const std::int64_t start = starts[k];
-    if (warp > 0) {
-      strip::copy_rows<threads / 32 - 1>(
-          ring, warp - 1, rows, width,
-          RunRows<Grad>{job.positions + start, job.grad + first, job.grad_stride});
-    } else {
-      const float sum = strip::fold_rows(ring, 0, rows);
-      if (lane < width) job.dweight[job.ids[start] * job.shape.hidden + first + lane] = rounded<Weight>(sum);
-    }
-    ring.end();
-  }
-}
-
-// Short runs ---------------------------------------------------------------------------------------------
-
-/// What tells whether a short run starts at a place. All of it is under way at once.
-struct Start {
-  std::int64_t position;
-  std::int64_t id;
-  std::int64_t before;
-  std::int64_t next;
-  std::int64_t far;
-};
-
-template <class Grad, class Weight>
-__device__ Start look_at(const Job<Grad, Weight>& job, std::int64_t first) {
-  const std::int64_t tokens = job.shape.tokens;
-  if (first >= tokens) return {0, -1, -1, -1, -1};
-  return {.position = job.positions[first],
-          .id = job.ids[first],
-          .before = first > 0 ? job.ids[first - 1] : -1,
-          .next = first + 1 < tokens ? job.ids[first + 1] : -1,
-          .far = first + long_run < tokens ? job.ids[first + long_run] : -1};
-}
-
-/// Adds the short runs that start at `first` and every `step` places behind. Each thread holds `pieces`
-/// pieces of a row from `column` on, and has the run's next row, and what it must know of the next run, under
-/// way.
-template <int pieces, class Grad, class Weight>
-__device__ void add_short_runs(const Job<Grad, Weight>& job, std::int64_t first, std::int64_t step,
-                               std::int64_t column) {
-  constexpr int n = piece<Grad>;
-  const std::int64_t h = column + std::int64_t{threadIdx.x} * n;
-  const auto load = [&](Several<Grad, n>(&to)[pieces], std::int64_t position) {
-#pragma unroll
-    for (int k = 0; k < pieces; ++k)
-      if (h + k * threads * n < job.shape.hidden)
-        to[k] = *reinterpret_cast<const Several<Grad, n>*>(job.grad + position * job.grad_stride + h +
-                                                           k * threads * n);
-  };
-  Start start = look_at(job, first);
-  for (; first < job.shape.tokens; first += step) {
-    const Start run = start;
-    start = look_at(job, first + step);
-    if (!job.in_range(run.id) || run.before == run.id || run.far == run.id) continue;
-    float acc[pieces][n] = {};
-    Several<Grad, n> row[pieces];
-    load(row, run.position);
-    const auto add = [&] {
-#pragma unroll
-      for (int k = 0; k < pieces; ++k)
-#pragma unroll
-        for (int i = 0; i < n; ++i) acc[k][i] = __fadd_rn(acc[k][i], to_float(row[k].elements[i]));
-    };
-    if (run.next == run.id) {
-      for (std::int64_t i = first + 1; i < job.shape.tokens && job.ids[i] == run.id; ++i) {
-        Several<Grad, n> after[pieces];
-        load(after, job.positions[i]);
-        add();
-#pragma unroll
-        for (int k = 0; k < pieces; ++k) row[k] = after[k];
-      }
-    }
-    add();
-#pragma unroll
-    for (int k = 0; k < pieces; ++k) {
-      if (h + k * threads * n >= job.shape.hidden) break;
-      Several<Weight, n> out;
-#pragma unroll
-      for (int i = 0; i < n; ++i) out.elements[i] = rounded<Weight>(acc[k][i]);
-      *reinterpret_cast<Several<Weight, n>*>(job.dweight + run.id * job.shape.hidden + h + k * threads * n) =
-          out;
-    }
-  }
-}
+constexpr std::int64_t zeroed_bytes = std::int64_t{64} << 10;  // of the table, by one block
+constexpr int most_zeroed_rows = 32;
+constexpr std::int64_t zeroed_while_sorting = std::int64_t{128} << 20;  // bytes
+constexpr std::int64_t few_tokens = 8192;  // whose sort takes a quarter of the time
 
 // Rows that no id names ----------------------------------------------------------------------------------
 
-/// Zeroes those of rows [first, first + zeroed_rows) of dweight.
-template <class Grad, class Weight>
-__device__ void zero_unused_rows(const Job<Grad, Weight>& job, std::int64_t first) {
-  __shared__ bool used[zeroed_rows];
-  if (threadIdx.x < zeroed_rows) {
-    const std::int64_t id = first + threadIdx.x;
-    std::int64_t low = 0;
-    std::int64_t high = job.shape.tokens;
+/// Zeroes those of `rows` rows of dweight from `first` on.
+template <class Grad, class Weight, class Index>
+__device__ void zero_unused_rows(const Job<Grad, Weight, Index>& job, std::int64_t first, int rows) {
+  __shared__ std::int64_t range[2];  // of places, where their ids could stand
+  __shared__ bool used[most_zeroed_rows];
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  if (warp < 2) {
+    const std::int64_t row = warp == 0 ? first : first + rows;
+    const std::int64_t place = first_not<2>(job.ids, 0, job.shape.tokens,
+                                            [&](Index id) { return static_cast<std::int64_t>(id) < row; });
+    if (threadIdx.x % 32 == 0) range[warp] = place;
+  }
+  __syncthreads();
+  if (static_cast<int>(threadIdx.x) < rows) {
+    const std::int64_t row = first + threadIdx.x;
+    std::int64_t low = range[0];
+    std::int64_t high = range[1];
     while (low < high) {
       const std::int64_t mid = low + (high - low) / 2;
-      if (job.ids[mid] < id)
+      if (static_cast<std::int64_t>(job.ids[mid]) < row)
         low = mid + 1;
       else
         high = mid;
     }
-    used[threadIdx.x] = low < job.shape.tokens && job.ids[low] == id;
+    used[threadIdx.x] = low < range[1] && static_cast<std::int64_t>(job.ids[low]) == row;
   }
   __syncthreads();
   const std::int64_t row_pieces = job.shape.hidden * static_cast<std::int64_t>(sizeof(Weight)) / 16;
-  for (int r = 0; r < zeroed_rows && first + r < job.shape.vocab; ++r) {
+  for (int r = 0; r < rows && first + r < job.shape.vocab; ++r) {
     if (used[r]) continue;
     uint4* const row = reinterpret_cast<uint4*>(job.dweight + (first + r) * job.shape.hidden);
     for (std::int64_t i = threadIdx.x; i < row_pieces; i += threads) row[i] = uint4{0, 0, 0, 0};
@@ -235,45 +69,63 @@ __device__ void zero_unused_rows(const Job<Grad, Weight>& job, std::int64_t firs
 
 // The launch ---------------------------------------------------------------------------------------------
 
-/// How many blocks of each kind; long runs first, since they may take longest.
+/// How many blocks of each kind, in this order: long runs first, since they may take longest.
 struct Blocks {
-  std::int64_t strips;      // of a row
-  std::int64_t long_runs;   // strips x groups of windows
-  std::int64_t short_runs;  // places x columns' parts
-  std::int64_t parts;
+  unsigned long_runs;   // strips x groups of boundaries
+  unsigned strips;      // of a row
+  unsigned short_runs;  // windows x columns' parts
+  unsigned parts;
+  int window;       // places, of a block of short runs
+  int zeroed_rows;  // by a block of the third kind
 };
 
-template <int pieces, class Grad, class Weight>
-__global__ void __launch_bounds__(threads, 5)
-    add_runs(const __grid_constant__ Job<Grad, Weight> job, const __grid_constant__ Blocks blocks) {
-  __shared__ __align__(16) Ring<Grad> ring;
-  std::int64_t block = blockIdx.x;
-  if (block < blocks.long_runs)
-    return fold_long_runs(job, ring, block % blocks.strips, block / blocks.strips);
+template <class Grad, class Weight, class Index>
+__global__ void __launch_bounds__(threads, 4)
+    add_runs(const __grid_constant__ Job<Grad, Weight, Index> job, const __grid_constant__ Blocks blocks) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  unsigned block = blockIdx.x;
+  if (block < blocks.long_runs) {
+    const unsigned group = block / blocks.strips;
+    return fold_long_runs(job, *reinterpret_cast<Ring<Grad>*>(memory), block - group * blocks.strips, group);
+  }
   block -= blocks.long_runs;
-  if (block < blocks.short_runs)
-    return add_short_runs<pieces>(job, block / blocks.parts, blocks.short_runs / blocks.parts,
-                                  block % blocks.parts * (pieces * threads * piece<Grad>));
-  zero_unused_rows(job, (block - blocks.short_runs) * zeroed_rows);
+  if (block < blocks.short_runs) {
+    const unsigned window = block / blocks.parts;
+    const std::int64_t column =
+        std::int64_t{(block - window * blocks.parts) * (threads / 32) + threadIdx.x / 32} *
+        warp_columns<Grad>;
+    if (column < job.shape.hidden)
+      add_short_runs(job, std::int64_t{window} * blocks.window, blocks.window, column);
+    return;
+  }
+  zero_unused_rows(job, job.zeroed + std::int64_t{block - blocks.short_runs} * blocks.zeroed_rows,
+                   blocks.zeroed_rows);
 }
 
-template <int pieces, class Grad, class Weight>
-void launch_blocks(const Job<Grad, Weight>& job, bool zero_rest, Stream stream) {
+/// `zero_rest`: the rows from job.zeroed on that no id names.
+template <class Grad, class Weight, class Index>
+void launch_blocks(const Job<Grad, Weight, Index>& job, bool zero_rest, Stream stream) {
   const auto& [tokens, vocab, hidden] = job.shape;
-  Blocks blocks{};
-  blocks.strips = ceil_div(hidden, strip::columns);
-  blocks.long_runs = blocks.strips * ceil_div(tokens, windows * long_run);
-  blocks.parts = ceil_div(hidden, pieces * threads * piece<Grad>);
-  int device = 0;
-  int multiprocessors = 0;
-  cuda_check(cudaGetDevice(&device));
-  cuda_check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  blocks.short_runs = std::min<std::int64_t>(tokens, 10 * multiprocessors) * blocks.parts;
-  const std::int64_t all =
-      blocks.long_runs + blocks.short_runs + (zero_rest ? ceil_div(vocab, zeroed_rows) : 0);
-  add_runs<pieces>
-      <<<grid_blocks(all, 1, grid_x, "embedding_backward: tokens, vocab and hidden must fit a grid"), threads,
-         0, stream>>>(job, blocks);
+  const std::int64_t strips = ceil_div(hidden, strip::columns);
+  const std::int64_t parts = ceil_div(hidden, threads / 32 * warp_columns<Grad>);
+  const int window = tokens * parts < 8192 ? 4 : 16;
+  const std::int64_t long_runs = tokens > long_run ? strips * ceil_div(tokens, boundaries * long_run) : 0;
+  const std::int64_t short_runs = ceil_div(tokens, window) * parts;
+  const std::int64_t row_bytes = hidden * static_cast<std::int64_t>(sizeof(Weight));
+  const auto zeroed_rows =
+      static_cast<int>(std::clamp<std::int64_t>(zeroed_bytes / row_bytes, 1, most_zeroed_rows));
+  const std::int64_t zeros = zero_rest ? ceil_div(vocab - job.zeroed, zeroed_rows) : 0;
+  const unsigned grid = grid_blocks(long_runs + short_runs + zeros, 1, grid_x,
+                                    "embedding_backward: tokens, vocab and hidden must fit a grid");
+  const auto kernel = add_runs<Grad, Weight, Index>;
+  constexpr int bytes = sizeof(Ring<Grad>);
+  cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  kernel<<<grid, threads, bytes, stream>>>(job, {.long_runs = static_cast<unsigned>(long_runs),
+                                                 .strips = static_cast<unsigned>(strips),
+                                                 .short_runs = static_cast<unsigned>(short_runs),
+                                                 .parts = static_cast<unsigned>(parts),
+                                                 .window = window,
+                                                 .zeroed_rows = zeroed_rows});
   check_launch();
 }
 
@@ -285,18 +137,18 @@ bool cuts_evenly(const Args& args) {
          aligned(args.dweight.data);
 }
 
-template <class Grad, class Weight>
-void launch(const Args& args, bool zero_rest, Stream stream) {
-  const Job<Grad, Weight> job{.shape = args.shape,
-                              .ids = args.sorted.ids,
-                              .positions = args.sorted.positions,
-                              .grad = args.grad.as<Grad>(),
-                              .grad_stride = args.grad_stride,
-                              .dweight = args.dweight.as<Weight>()};
-  const std::int64_t thread_pieces = ceil_div(args.shape.hidden, threads * piece<Grad>);
-  if (thread_pieces <= 1) return launch_blocks<1>(job, zero_rest, stream);
-  if (thread_pieces <= 2) return launch_blocks<2>(job, zero_rest, stream);
-  launch_blocks<4>(job, zero_rest, stream);
+/// ids and positions: sorted, [tokens].
+template <class Grad, class Weight, class Index>
+void launch(const Args& args, const Index* ids, const Index* positions, Stream stream, bool zero_rest = false,
+            std::int64_t zeroed = 0) {
+  launch_blocks(Job<Grad, Weight, Index>{.shape = args.shape,
+                                         .ids = ids,
+                                         .positions = positions,
+                                         .grad = args.grad.as<Grad>(),
+                                         .grad_stride = args.grad_stride,
+                                         .dweight = args.dweight.as<Weight>(),
+                                         .zeroed = zeroed},
+                zero_rest, stream);
 }
 
 /// Whether hidden and addresses allow 16-byte pieces; else the plain walk does it.
@@ -313,15 +165,29 @@ void hot_and_cold_runs(const Args& args, Stream stream) {
   const auto& [tokens, vocab, hidden] = args.shape;
   if (tokens == 0 || vocab == 0 || hidden == 0) return;
   if (!takes_pieces(args)) return sorted_segments(args, stream);
-  with_types(args, [&]<class Id, class Grad, class Weight>() { launch<Grad, Weight>(args, false, stream); });
+  with_types(args, [&]<class Id, class Grad, class Weight>() {
+    launch<Grad, Weight>(args, args.sorted.ids, args.sorted.positions, stream);
+  });
 }
 
 void hot_and_cold_whole(const Args& args, Stream stream) {
   validate_sort(args, nullptr);
   const auto& [tokens, vocab, hidden] = args.shape;
-  if (tokens == 0 || vocab == 0 || hidden == 0 || !takes_pieces(args)) return sorted_whole(args, stream);
-  sort_ids_in_vocab(args, stream);
-  with_types(args, [&]<class Id, class Grad, class Weight>() { launch<Grad, Weight>(args, true, stream); });
+  if (tokens == 0 || vocab == 0 || hidden == 0 || !takes_pieces(args) ||
+      vocab >= std::numeric_limits<std::uint32_t>::max())
+    return sorted_whole(args, stream);
+  // Zeroing needs no order where a row may be written twice: what memory does while ids are sorted is free.
+  const std::int64_t row_bytes = hidden * static_cast<std::int64_t>(size_of(args.dweight.dtype));
+  const std::int64_t bytes = tokens <= few_tokens ? zeroed_while_sorting / 4 : zeroed_while_sorting;
+  const std::int64_t zeroed = std::min(vocab, bytes / row_bytes);
+  SideStream& side = SideStream::of_this_device();
+  side.fork(stream);
+  cuda_check(cudaMemsetAsync(args.dweight.data, 0, static_cast<std::size_t>(zeroed * row_bytes), side.get()));
+  const NarrowOrder order = sort_ids_narrow(args, stream);
+  side.join(stream);
+  with_types(args, [&]<class Id, class Grad, class Weight>() {
+    launch<Grad, Weight>(args, order.ids, order.positions, stream, true, zeroed);
+  });
 }
 
 }  // namespace strictbench::embedding_backward

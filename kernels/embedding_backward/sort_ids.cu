@@ -2,8 +2,10 @@
 ///
 /// Small inputs are bounded by launches (CUB sorts up to a few thousand pairs in one), large ones by eight
 /// passes over 16 bytes a token, one for each byte of an id.
+#include <algorithm>
 #include <bit>
 #include <cub/device/device_radix_sort.cuh>
+#include <limits>
 
 #include "kernels/common/cuda_error.h"
 #include "kernels/common/require.h"
@@ -30,16 +32,16 @@ __global__ void __launch_bounds__(threads)
   wide_ids[i] = ids[i];
 }
 
-/// The same where ids outside [0, vocab) become `vocab`.
+/// The same in 32 bits; ids outside [0, vocab) become `vocab`.
 template <class Id>
 __global__ void __launch_bounds__(threads)
-    count_up_and_clamp(std::int64_t* to, std::int64_t* clamped, const Id* ids, std::int64_t n,
+    count_up_and_clamp(std::uint32_t* to, std::uint32_t* clamped, const Id* ids, std::int64_t n,
                        std::int64_t vocab) {
   const std::int64_t i = element();
   if (i >= n) return;
-  to[i] = i;
+  to[i] = static_cast<std::uint32_t>(i);
   const std::int64_t id = ids[i];
-  clamped[i] = id >= 0 && id < vocab ? id : vocab;
+  clamped[i] = static_cast<std::uint32_t>(id >= 0 && id < vocab ? id : vocab);
 }
 
 /// Rows in order of key: their ids, -1 where the key is negative, and their positions.
@@ -60,12 +62,18 @@ std::size_t array_bytes(std::int64_t tokens) {
                                   256);
 }
 
+template <class Key>
 std::size_t cub_bytes(std::int64_t tokens) {
   std::size_t bytes = 0;
-  const std::int64_t* in = nullptr;
-  std::int64_t* out = nullptr;
+  const Key* in = nullptr;
+  Key* out = nullptr;
   cuda_check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, in, out, in, out, tokens));
   return bytes;
+}
+
+/// Of the wide and of the narrow sort, whichever needs more.
+std::size_t cub_bytes(std::int64_t tokens) {
+  return std::max(cub_bytes<std::int64_t>(tokens), cub_bytes<std::uint32_t>(tokens));
 }
 
 struct Workspace {
@@ -93,11 +101,12 @@ unsigned blocks_for(std::int64_t tokens) {
   return grid_blocks(tokens, threads, grid_x, "embedding_backward: shape.tokens must fit a grid");
 }
 
-/// Stable, ascending, of the lowest `bits` bits; all 64 with their sign.
+/// Stable, ascending.
 void sort_pairs(const Args& args, Workspace space, const std::int64_t* keys, const std::int64_t* values,
-                Stream stream, int bits = 8 * sizeof(std::int64_t)) {
+                Stream stream) {
   cuda_check(cub::DeviceRadixSort::SortPairs(space.cub, space.cub_bytes, keys, args.sorted.ids, values,
-                                             args.sorted.positions, args.shape.tokens, 0, bits, stream));
+                                             args.sorted.positions, args.shape.tokens, 0,
+                                             8 * sizeof(std::int64_t), stream));
 }
 
 template <class Id>
@@ -134,19 +143,26 @@ void sort_ids(const Args& args, Stream stream) {
   }
 }
 
-void sort_ids_in_vocab(const Args& args, Stream stream) {
+NarrowOrder sort_ids_narrow(const Args& args, Stream stream) {
   validate_sort(args, nullptr);
   const std::int64_t tokens = args.shape.tokens;
-  if (tokens == 0) return;
-  const unsigned blocks = blocks_for(tokens);
-  const Workspace space = divide(args);
+  require(tokens < (std::int64_t{1} << 31) && args.shape.vocab < std::numeric_limits<std::uint32_t>::max(),
+          "embedding_backward: the narrow sort takes shape.tokens below 2^31 and shape.vocab below 2^32 - 1");
+  auto* const ids = reinterpret_cast<std::uint32_t*>(args.sorted.ids);
+  auto* const positions = reinterpret_cast<std::uint32_t*>(args.sorted.positions);
+  if (tokens == 0) return {ids, positions};
+  Workspace space = divide(args);
+  auto* const counted = reinterpret_cast<std::uint32_t*>(space.first);
+  auto* const clamped = reinterpret_cast<std::uint32_t*>(space.second);
   with_type(args.ids.type, [&]<class Id>() {
-    count_up_and_clamp<<<blocks, threads, 0, stream>>>(space.first, space.second, args.ids.as<Id>(), tokens,
-                                                       args.shape.vocab);
+    count_up_and_clamp<<<blocks_for(tokens), threads, 0, stream>>>(counted, clamped, args.ids.as<Id>(),
+                                                                   tokens, args.shape.vocab);
     check_launch();
   });
-  sort_pairs(args, space, space.second, space.first, stream,
-             std::bit_width(static_cast<std::uint64_t>(args.shape.vocab)));
+  const int bits = std::bit_width(static_cast<std::uint64_t>(args.shape.vocab));
+  cuda_check(cub::DeviceRadixSort::SortPairs(space.cub, space.cub_bytes, clamped, ids, counted, positions,
+                                             tokens, 0, bits, stream));
+  return {ids, positions};
 }
 
 void sort_ids_by_key(const Args& args, const std::int64_t* keys, Stream stream) {

@@ -1,8 +1,14 @@
 /// tuned: strips of 32 columns, each folded by one warp from a ring in shared memory that others keep full;
-/// few rows, or rows that lie elsewhere than side by side, straight from registers.
+/// few rows at once through shared memory or, where they lie elsewhere than side by side, from registers.
 ///
 /// The chain of adds bounds narrow matrices (4 cycles a row), memory the wide ones. A strip is one warp wide,
-/// so that 128 columns already spread over four SMs, and 4096 over 128.
+/// so that 128 columns already spread over four SMs, and 4096 over 128. The warp reads by `ldmatrix`, 4 rows
+/// of fp32 or 8 of 16 bits an instruction: what is left to issue beside an add are the conversion and a
+/// quarter of a read, and fewer instructions than cycles.
+///
+/// Tried and did not pay (H200, 16,384 x 128): one `ld.shared` a row (bf16 56 us instead of 41), batches of
+/// 64 rows (46 and more), a loop without a batch of its own behind it (43), or without branches where a stage
+/// ends (48), a third copying warp.
 #include <type_traits>
 #include <utility>
 
@@ -32,11 +38,40 @@ __global__ void fold_few(const T* rows, int row_count, std::int64_t cols, std::u
                                                      stride);
   float acc = 0.0f;
 #pragma unroll
-  for (int i = 0; i < most; ++i) {
-    const float sum = __fadd_rn(acc, to_float(held[i]));
-    acc = i < row_count ? sum : acc;
-  }
+  for (int i = 0; i < most; ++i) acc = __fadd_rn(acc, i < row_count ? to_float(held[i]) : 0.0f);
   out[c] = acc;
+}
+
+/// The same through shared memory, 16 bytes a load: a quarter of the instructions or less, which at this size
+/// take longer to fetch than the rows do. A warp a block.
+template <int most, class T>
+__global__ void __launch_bounds__(32)
+    fold_few_pieces(const T* rows, int row_count, std::int64_t cols, std::int64_t stride, float* out) {
+  __shared__ __align__(16) T held[most][strip::columns];
+  constexpr int elements = strip::piece_bytes / static_cast<int>(sizeof(T));
+  constexpr int pieces = strip::columns / elements;
+  const int lane = static_cast<int>(threadIdx.x);
+  const std::int64_t first = std::int64_t{blockIdx.x} * strip::columns;
+  const int c = lane % pieces * elements;
+  const bool inside = first + c < cols;
+  const T* from = rows + first + c + lane / pieces * stride;
+#pragma unroll
+  for (int r = 0; r < most; r += 32 / pieces) {
+    strip::copy_piece(&held[r + lane / pieces][c], from, inside && r + lane / pieces < row_count);
+    from += 32 / pieces * stride;
+  }
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  __syncwarp();
+  const std::uint32_t begin = strip::shared_address(&held[0][0]) + strip::piece_of_lane<T>(sizeof(held[0]));
+  strip::Words words[most / strip::rows_at_once<T>];
+#pragma unroll
+  for (int i = 0; i < most / strip::rows_at_once<T>; ++i)
+    words[i] = strip::read_rows<T>(begin + i * strip::rows_at_once<T> * static_cast<int>(sizeof(held[0])));
+  float acc = 0.0f;
+#pragma unroll
+  for (int i = 0; i < most / strip::rows_at_once<T>; ++i) acc = strip::added<T>(acc, words[i]);
+  const std::int64_t to = first + strip::column_of_lane<T>();
+  if (to < cols) out[to] = acc;
 }
 
 /// Any number of rows, 32 loads at a time.
@@ -65,19 +100,19 @@ __global__ void fold_in_batches(const T* rows, std::int64_t row_count, std::int6
 /// Rows that follow each other at a stride.
 template <class T>
 struct Rows {
+  static constexpr bool at_a_stride = true;
   const T* first;
   std::int64_t stride;
 
-  __device__ std::int64_t place(std::int64_t r) const { return r; }
   __device__ const T* address(std::int64_t r) const { return first + r * stride; }
 };
 
 constexpr int copiers = 2;  // a third one gains nothing
 
 /// A stage is handed over at once: many rows where one strip is narrow and the chain bounds it, fewer where
-/// memory does. All of it is 128 KB. (Of bf16 the compiler does not keep 128 rows in registers.)
+/// memory does. All of it is 128 KB.
 template <class T, int folders>
-inline constexpr int batch = folders == 1 && !std::is_same_v<T, Bf16> ? 128 : 64;
+inline constexpr int batch = folders == 1 || sizeof(T) == 2 ? 128 : 64;
 template <int folders>
 inline constexpr int batches = folders <= 2 ? 2 : 1;
 template <class T, int folders>
@@ -97,11 +132,11 @@ __global__ void __launch_bounds__(32 * (folders + copiers), 1)
   const int warp = static_cast<int>(threadIdx.x) / 32;
   if (warp >= folders) {
     const int width = static_cast<int>(min(cols - first, std::int64_t{folders * strip::columns}));
-    strip::copy_rows<copiers>(ring, warp - folders, row_count, width, Rows<T>{rows + first, stride});
+    strip::copy_rows<copiers>(ring, warp - folders, 0, row_count, width, Rows<T>{rows + first, stride});
     return;
   }
-  const float sum = strip::fold_rows(ring, warp, row_count);
-  const std::int64_t c = first + threadIdx.x;
+  const float sum = strip::fold_rows(ring, warp, 0, row_count);
+  const std::int64_t c = first + warp * strip::columns + strip::column_of_lane<T>();
   if (c < cols) out[c] = sum;
 }
 
@@ -149,6 +184,19 @@ void strips(const Args& args, Stream stream) {
         if (strips_in_all <= sms) return launch_strips<1>(rows, shape, args.out, stream);
         if (strips_in_all <= 2 * sms) return launch_strips<2>(rows, shape, args.out, stream);
         return launch_strips<4>(rows, shape, args.out, stream);
+      }
+      if (shape.rows > 0 && shape.rows <= few_rows && cuts_evenly(rows, shape)) {
+        const auto few = [&]<int most>() {
+          const unsigned blocks = grid_blocks(shape.cols, strip::columns, grid_x,
+                                              "row_fold: the columns of rows must fit a grid");
+          fold_few_pieces<most><<<blocks, 32, 0, stream>>>(rows, static_cast<int>(shape.rows), shape.cols,
+                                                           shape.row_stride, args.out);
+          check_launch();
+        };
+        if (shape.rows <= 8) return few.template operator()<8>();
+        if (shape.rows <= 16) return few.template operator()<16>();
+        if (shape.rows <= 32) return few.template operator()<32>();
+        return few.template operator()<64>();
       }
     }
     const int threads = shape.cols <= 8192 ? 32 : 128;
