@@ -115,6 +115,8 @@ TEST(DwGemm, ProductsAtBothEndsOfTheRange) {
                              {3, 136, 72},
                              {8, 256, 24},
                              {9, 136, 136},
+                             {16, 136, 72},
+                             {17, 72, 136},
                              {31, 136, 72},
                              {32, 24, 200},
                              {33, 136, 72},
@@ -130,6 +132,20 @@ TEST(DwGemm, ProductsAtBothEndsOfTheRange) {
                   bits_any_nan(whole_oracle(shape, inputs, tree(variant, shape))));
       }
     }
+}
+
+/// So many rows that a block of the streaming kernel stages several pieces of dY, one after the other, and so
+/// many columns that it ends amid a block.
+TEST(DwGemm, ManyRowsToABlock) {
+  if (test::devices().size() < 2) GTEST_SKIP() << "needs a GPU";
+  for (const Shape& shape : {Shape{16, 1032, 9000}, {17, 520, 17000}, {31, 520, 17000}}) {
+    const Inputs inputs = cancelling_inputs(shape, random_key("many rows"));
+    const auto expected = bits(whole_oracle(shape, inputs));
+    for (const auto& variant : variants)
+      if (variant.device == Device::cuda && variant.name == "tuned" && can_run(variant, shape)) {
+        EXPECT_EQ(bits(run(variant, shape, inputs)), expected) << text(variant, shape);
+      }
+  }
 }
 
 TEST(DwGemm, PathFollowsThePublishedCode) {

@@ -15,9 +15,12 @@ namespace {
 
 constexpr int run = 8;  // neighbouring elements of a thread: 16 bytes of bf16
 
-struct alignas(16) Eight {
-  std::uint32_t pairs[4];
+/// `n` bf16 numbers side by side.
+template <int n>
+struct alignas(2 * n) Pack {
+  std::uint32_t pairs[n / 2];
 };
+using Eight = Pack<8>;
 
 __device__ float low(std::uint32_t pair) { return __uint_as_float(pair << 16); }
 __device__ float high(std::uint32_t pair) { return __uint_as_float(pair & 0xffff0000u); }
@@ -30,10 +33,11 @@ struct Range {
   unsigned least_less_one = 0xffffffff;
   unsigned most = 0;
 
-  __device__ void add(const Eight& eight) {
+  template <int n>
+  __device__ void add(const Pack<n>& pack) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const unsigned magnitudes = eight.pairs[i] & 0x7fff7fffu;
+    for (int i = 0; i < n / 2; ++i) {
+      const unsigned magnitudes = pack.pairs[i] & 0x7fff7fffu;
       least_less_one = __viaddmin_u16x2(magnitudes, 0xffffffffu, least_less_one);
       most = __vmaxu2(magnitudes, most);
     }

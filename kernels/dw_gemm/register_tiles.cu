@@ -1,15 +1,14 @@
 /// tuned: tiles of dW whose operands stand in shared memory as fp32; each thread keeps 4 or 8 rows of 8
-/// neighbouring elements in registers and stores 16 bytes at once. Up to 8 tokens stream_rows.cu does it.
+/// neighbouring elements in registers and stores 16 bytes at once. Up to 32 tokens of whole 16-byte pieces
+/// stream_rows.cu does it.
 ///
 /// The multiply-adds bound it. A product of two bf16 numbers is exact in fp32 unless it under- or overflows,
 /// and an exact product may be fused with the add behind it. So every block looks at the largest and the
 /// smallest numbers that it stages, and takes separate products only where some pair of them could leave the
 /// range.
 ///
-/// Up to 32 tokens a block keeps its columns of X while it walks down the rows of dW, and has the next rows
-/// of dY under way while it sums. More tokens go leaf by leaf through the K-tree, whatever their number: sums
-/// that wait for their right half stand on a stack in local memory, touched once in 32 tokens.
-#include <algorithm>
+/// Tokens go leaf by leaf through the K-tree, whatever their number: sums that wait for their right half
+/// stand on a stack in local memory, touched once in 32 tokens.
 
 #include "kernels/dw_gemm/exact_products.h"
 
@@ -134,63 +133,6 @@ __device__ void store(const Shape& shape, std::uint16_t* dw, std::int64_t o0, st
   }
 }
 
-// One leaf -----------------------------------------------------------------------------------------------
-
-template <int rows>
-struct Walk {
-  float x[leaf_tokens][width];
-  float dy[2][leaf_tokens][lanes * rows];
-  Range x_range;
-  Range dy_ranges[3];  // one more, so that none is begun while a slow warp still looks at it
-};
-
-/// Blocks share the tiles evenly, each a stretch of them, down the rows of dW first.
-template <int rows, bool vectors>
-__global__ void __launch_bounds__(threads, rows == 4 ? 3 : 2)
-    walk_tiles(Shape shape, const std::uint16_t* x, const std::uint16_t* dy, std::uint16_t* dw) {
-  constexpr int height = lanes * rows;
-  extern __shared__ __align__(16) unsigned char memory[];
-  auto& walk = *reinterpret_cast<Walk<rows>*>(memory);
-  const int tokens = static_cast<int>(shape.tokens);
-  const int column = column_lane() * run;
-  const int row = row_lane() * rows;
-  const std::int64_t down = (shape.out + height - 1) / height;
-  const std::int64_t tiles = down * ((shape.in + width - 1) / width);
-  const std::int64_t first = tiles * blockIdx.x / gridDim.x;
-  const std::int64_t last = tiles * (blockIdx.x + 1) / gridDim.x;
-
-  Staging<Lie::adjacent, height, vectors> next;
-  if (threadIdx.x == 0) walk.dy_ranges[0] = Range{};
-  next.load(dy, tokens, shape.out, first % down * height);
-  __syncthreads();
-  next.put(walk.dy[0], walk.dy_ranges[0], tokens);
-  std::int64_t staged = -1;  // columns of X
-  int range = 0;
-  for (std::int64_t tile = first; tile < last; ++tile) {
-    const int slot = static_cast<int>(tile - first) & 1;
-    const int next_range = range == 2 ? 0 : range + 1;
-    const std::int64_t i0 = tile / down * width;
-    const std::int64_t o0 = tile % down * height;
-    if (threadIdx.x == 0) walk.dy_ranges[next_range] = Range{};
-    __syncthreads();
-    if (i0 != staged) {
-      Staging<Lie::halves, width, vectors> columns;
-      columns.load(x, tokens, shape.in, i0);
-      if (threadIdx.x == 0) walk.x_range = Range{};
-      __syncthreads();
-      columns.put(walk.x, walk.x_range, tokens);
-      staged = i0;
-      __syncthreads();
-    }
-    if (tile + 1 < last) next.load(dy, tokens, shape.out, (tile + 1) % down * height);
-    Eight sum[rows];
-    sum_leaf<rows>(walk.x, walk.x_range, walk.dy[slot], walk.dy_ranges[range], tokens, row, column, sum);
-    if (tile + 1 < last) next.put(walk.dy[slot ^ 1], walk.dy_ranges[next_range], tokens);
-    store<vectors>(shape, dw, o0 + row, i0 + column, sum);
-    range = next_range;
-  }
-}
-
 // The K-tree ---------------------------------------------------------------------------------------------
 
 /// `levels`: how many sums may wait for their right half.
@@ -246,23 +188,6 @@ __global__ void __launch_bounds__(threads, rows == 4 ? 3 : 2)
 
 // Launches -----------------------------------------------------------------------------------------------
 
-/// As many blocks as run at once.
-template <int rows, bool vectors>
-void launch_walk(const Args& args, Stream stream) {
-  const auto kernel = walk_tiles<rows, vectors>;
-  constexpr int bytes = sizeof(Walk<rows>);
-  cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  int device = 0;
-  int multiprocessors = 0;
-  int blocks = 0;
-  cuda_check(cudaGetDevice(&device));
-  cuda_check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  cuda_check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, bytes));
-  const long long tiles = ceil_div(args.shape.in, width) * ceil_div(args.shape.out, lanes * rows);
-  const auto grid = static_cast<unsigned>(std::min<long long>(tiles, multiprocessors * blocks));
-  launch(kernel, grid, threads, bytes, args, stream);
-}
-
 template <int levels, int rows, bool vectors>
 void launch_tree(const Args& args, Stream stream) {
   const dim3 grid(grid_blocks(args.shape.in, width, grid_x, "dw_gemm: shape.in must fit a grid"),
@@ -276,7 +201,6 @@ constexpr int deep = 16;
 template <bool vectors>
 void launch_tiles(const Args& args, Stream stream) {
   const std::int64_t tokens = args.shape.tokens;
-  if (tokens <= leaf_tokens) return launch_walk<8, vectors>(args, stream);
   if (tokens <= leaf_tokens << shallow) return launch_tree<shallow, 8, vectors>(args, stream);
   launch_tree<deep, 4, vectors>(args, stream);  // half the rows, for half the local memory that sums wait in
 }
