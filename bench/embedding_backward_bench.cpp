@@ -4,7 +4,8 @@
 /// part:kernel is the one backward kernel, as published: sorting, allocation and zeroing are not timed.
 /// part:whole is all that turns ids and gradients into every element of dweight. The published tables do not
 /// say how token ids were distributed; those rows have them uniform without repeats.
-#include <set>
+#include <algorithm>
+#include <map>
 
 #include "bench/harness/operator_bench.h"
 #include "kernels/common/random.h"
@@ -196,17 +197,24 @@ class EmbeddingBackward : public Problem {
   Tensor dweight_;
 };
 
-// Bytes and operations ----------------------------------------------------------------------------------
+// Demand and memory -------------------------------------------------------------------------------------
 
 /// Ids and gradients are read once; written are the rows whose ids occur, or for the whole all of them.
-double bytes(const Shape& s) {
-  const std::vector<std::int64_t> ids = random_ids(s);
-  const std::size_t rows = s.part == Part::whole ? static_cast<std::size_t>(s.vocab)
-                                                 : std::set<std::int64_t>(ids.begin(), ids.end()).size();
-  return static_cast<double>(id_bytes(s) +
-                             (static_cast<std::size_t>(s.tokens) + rows) * size(s.hidden, size_of(s.dtype)));
+/// Gradients of one id are added one after the other.
+Demand demand(const Shape& s) {
+  std::map<std::int64_t, std::int64_t> count_of;
+  for (const std::int64_t id : random_ids(s)) ++count_of[id];
+  std::int64_t longest = 0;
+  for (const auto& [id, count] : count_of) longest = std::max(longest, count);
+  const std::size_t rows = s.part == Part::whole ? size(s.vocab, 1) : count_of.size();
+  const std::size_t row_bytes = size(s.hidden, 1) * size_of(s.dtype);
+  const auto additions = static_cast<double>(s.tokens * s.hidden);
+  return {.read = static_cast<double>(id_bytes(s) + size(s.tokens, 1) * row_bytes),
+          .written = static_cast<double>(rows * row_bytes),
+          .chain = static_cast<double>(longest),
+          .operations = additions,
+          .instructions = additions};
 }
-double operations(const Shape& s) { return static_cast<double>(s.tokens * s.hidden); }
 
 /// The table as it comes out and as it is expected, by legacy's order perhaps in other bits than by new's.
 std::size_t memory(const Shape& s, Device device) {
@@ -230,8 +238,7 @@ OperatorBench operator_bench(Device device) {
          .variants = variants,
          .gating = gpu ? Timer::graph : Timer::cpu,
          .others = gpu ? std::vector{Timer::cold, Timer::wall} : std::vector<Timer>{},
-         .bytes = bytes(shape),
-         .operations = operations(shape),
+         .demand = demand(shape),
          .memory = memory(shape, device),
          .make = [shape](Backend& b) { return std::make_unique<EmbeddingBackward>(b, shape); }});
   }

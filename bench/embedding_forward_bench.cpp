@@ -191,10 +191,13 @@ class EmbeddingForward : public Problem {
   Memory gathered_;    ///< copy's, likewise
 };
 
-// Bytes and operations ----------------------------------------------------------------------------------
+// Demand and memory -------------------------------------------------------------------------------------
 
 /// Ids and their rows are read once, and out is written once. Nothing is computed.
-double bytes(const Shape& s) { return static_cast<double>(id_bytes(s) + rows_bytes(s) + out_bytes(s)); }
+Demand demand(const Shape& s) {
+  return {.read = static_cast<double>(id_bytes(s) + rows_bytes(s)),
+          .written = static_cast<double>(out_bytes(s))};
+}
 
 std::size_t memory(const Shape& s) {
   const std::size_t scratch = embedding_forward::legacy_scratch_bytes({s.tokens, s.vocab, s.hidden}, s.dtype);
@@ -217,8 +220,7 @@ OperatorBench operator_bench(Device device) {
          .variants = variants,
          .gating = gpu ? Timer::graph : Timer::cpu,
          .others = gpu ? std::vector{Timer::cold, Timer::wall} : std::vector<Timer>{},
-         .bytes = bytes(shape),
-         .operations = 0,
+         .demand = demand(shape),
          .memory = memory(shape),
          .make = [shape](Backend& b) { return std::make_unique<EmbeddingForward>(b, shape); }});
   }

@@ -1,9 +1,12 @@
 /// qwen3_ffn: the feed-forward layer of Qwen3-8B by the protocol of the published table (two events around
 /// each call, 3 warm-ups, 20 samples forward and 10 forward + backward, variants in turn); a small layer on a
 /// CPU.
+#include <algorithm>
+
 #include "bench/harness/in_threads.h"
 #include "bench/harness/operator_bench.h"
 #include "kernels/common/random.h"
+#include "kernels/dw_gemm/dw_gemm.h"
 #include "kernels/qwen3_ffn/qwen3_ffn.h"
 
 namespace strictbench {
@@ -155,22 +158,25 @@ class Qwen3Ffn : public Problem {
   Tensor ddown_;
 };
 
-// Bytes and operations ----------------------------------------------------------------------------------
+// Demand and memory -------------------------------------------------------------------------------------
 
-/// Weights are read once in each direction, x and dy once, each output written once; intermediate results may
-/// stay on the chip.
-double bytes(const LayerCase& c) {
+/// Weights, x and dy are read once and each output is written once; intermediate results may stay on the
+/// chip, and both directions may share one pass over the weights. Three matrix products forward and six
+/// backward. Only the three weight gradients have an order of their own, and only where they do not take the
+/// tensor cores; whatever else is in fp32 is too little to matter.
+Demand demand(const LayerCase& c) {
   const auto& [tokens, hidden, intermediate] = c.shape;
-  const double weight_passes = c.backward() ? 3 * 3 : 3;
-  const double activation_passes = c.backward() ? 4 : 2;
-  return 2.0 * (weight_passes * static_cast<double>(weights(c.shape)) +
-                activation_passes * static_cast<double>(tokens * hidden));
-}
-
-/// Three matrix products forward and six backward, a multiplication and an addition each.
-double operations(const LayerCase& c) {
-  return 2.0 * (c.backward() ? 9 : 3) * static_cast<double>(c.shape.tokens) *
-         static_cast<double>(weights(c.shape));
+  const auto of_weights = static_cast<double>(weights(c.shape));
+  const double rows = c.backward() ? 2 : 1;
+  const double activations = rows * static_cast<double>(tokens * hidden);
+  const double products = static_cast<double>(tokens) * of_weights;
+  const bool strict =
+      c.backward() && path_of(dw_gemm::Shape{tokens, hidden, intermediate}) != dw_gemm::Path::tensor_core;
+  return {.read = 2 * (3 * of_weights + activations),
+          .written = 2 * ((c.backward() ? 3 * of_weights : 0) + activations),
+          .chain = strict ? static_cast<double>(std::min(tokens, dw_gemm::leaf_tokens)) : 0,
+          .operations = 2 * (c.backward() ? 9 : 3) * products,
+          .instructions = strict ? 3 * products : 0};
 }
 
 std::size_t memory(const LayerCase& c) {
@@ -192,8 +198,7 @@ OperatorBench operator_bench(Device device) {
                             .variants = variant_names(qwen3_ffn::variants, device),
                             .gating = gpu ? Timer::event : Timer::cpu,
                             .others = gpu ? std::vector{Timer::graph, Timer::cold} : std::vector<Timer>{},
-                            .bytes = bytes(c),
-                            .operations = operations(c),
+                            .demand = demand(c),
                             .memory = memory(c),
                             .make = [c](Backend& b) { return std::make_unique<Qwen3Ffn>(b, c); },
                             .samples = c.backward() ? 10 : 20,

@@ -124,17 +124,24 @@ class RmsnormDweight : public Problem {
   Tensor dweight_;
 };
 
-// Bytes and operations ----------------------------------------------------------------------------------
+// Demand and memory -------------------------------------------------------------------------------------
 
 std::size_t input_bytes(const Shape& s) {
   return 2 * elements(s) * size_of(s.dtype) + rows_of(s) * sizeof(float) * (s.masked ? 2 : 1);
 }
 std::size_t output_bytes(const Shape& s) { return cols_of(s) * sizeof(float); }
 
-/// Inputs read once and dweight written once: the contributions need never leave the chip.
-double bytes(const Shape& s) { return static_cast<double>(input_bytes(s) + output_bytes(s)); }
-/// Two products, a third with a mask, and a sum.
-double operations(const Shape& s) { return static_cast<double>(elements(s) * (s.masked ? 4 : 3)); }
+/// Inputs are read once and dweight written once: the contributions need never leave the chip. Two products,
+/// a third with a mask, and a sum, each rounded; the sums of a column one after the other.
+Demand demand(const Shape& s) {
+  const auto operations = static_cast<double>(elements(s) * (s.masked ? 4 : 3));
+  return {.read = static_cast<double>(input_bytes(s)),
+          .written = static_cast<double>(output_bytes(s)),
+          .chain = static_cast<double>(s.rows),
+          .operations = operations,
+          .instructions = operations};
+}
+
 std::size_t memory(const Shape& s) {
   return input_bytes(s) + elements(s) * sizeof(float) + 2 * output_bytes(s);
 }
@@ -152,8 +159,7 @@ OperatorBench operator_bench(Device device) {
          .variants = variant_names(rmsnorm_dweight::variants, device),
          .gating = gpu ? Timer::graph : Timer::cpu,
          .others = gpu ? std::vector{Timer::cold, Timer::wall} : std::vector<Timer>{},
-         .bytes = bytes(shape),
-         .operations = operations(shape),
+         .demand = demand(shape),
          .memory = memory(shape),
          .make = [shape](Backend& b) { return std::make_unique<RmsnormDweight>(b, shape); }});
   return bench;

@@ -87,14 +87,21 @@ class RowFold : public Problem {
   Tensor out_;
 };
 
-// Bytes and operations ----------------------------------------------------------------------------------
+// Demand and memory -------------------------------------------------------------------------------------
 
 std::size_t rows_bytes(const Shape& s) {
   return static_cast<std::size_t>(s.rows * s.cols) * size_of(s.dtype);
 }
 std::size_t out_bytes(const Shape& s) { return static_cast<std::size_t>(s.cols) * sizeof(float); }
-double bytes(const Shape& s) { return static_cast<double>(rows_bytes(s) + out_bytes(s)); }
-double operations(const Shape& s) { return static_cast<double>(s.rows * s.cols); }
+/// Every element is read and added once, those of a column one after the other.
+Demand demand(const Shape& s) {
+  const auto additions = static_cast<double>(s.rows * s.cols);
+  return {.read = static_cast<double>(rows_bytes(s)),
+          .written = static_cast<double>(out_bytes(s)),
+          .chain = static_cast<double>(s.rows),
+          .operations = additions,
+          .instructions = additions};
+}
 std::size_t memory(const Shape& s) { return rows_bytes(s) + 2 * out_bytes(s); }
 
 }  // namespace
@@ -109,8 +116,7 @@ OperatorBench operator_bench(Device device) {
                             .variants = variant_names(row_fold::variants, device),
                             .gating = gpu ? Timer::graph : Timer::cpu,
                             .others = gpu ? std::vector{Timer::wall, Timer::cold} : std::vector<Timer>{},
-                            .bytes = bytes(shape),
-                            .operations = operations(shape),
+                            .demand = demand(shape),
                             .memory = memory(shape),
                             .make = [shape](Backend& b) { return std::make_unique<RowFold>(b, shape); }});
   return bench;

@@ -134,6 +134,9 @@ class CpuBackend : public Backend {
       }
     };
   }
+  ProbeCall probe(Probe probe, void* memory, double amount) override {
+    return cpu_probe(probe, memory, amount);
+  }
 };
 
 }  // namespace

@@ -150,6 +150,10 @@ class CudaBackend : public Backend {
     };
   }
 
+  ProbeCall probe(Probe probe, void* memory, double amount) override {
+    return cuda_probe(probe, memory, amount, properties_.multiProcessorCount);
+  }
+
   std::unique_ptr<Sampler> make_sampler(Timer timer, Call call, int calls) override {
     if (!timers_) timers_ = std::make_unique<CudaTimers>(stream_, flush_bytes(), blocking_);
     return timers_->make_sampler(timer, std::move(call), calls);

@@ -14,6 +14,10 @@ int cuda_device_count();
 std::string why_no_cuda();
 std::unique_ptr<Backend> make_cuda_backend(int index, bool blocking);
 
+/// Backend::probe() of each.
+ProbeCall cpu_probe(Probe probe, void* memory, double amount);
+ProbeCall cuda_probe(Probe probe, void* memory, double amount, int sms);
+
 /// "--device takes cpu, cuda, 0 here".
 std::string existing_devices();
 

@@ -82,9 +82,13 @@ class CaseFixture : public benchmark::Fixture {
     }
     state.SetLabel(label_of(result.claim));
     state.SetBytesProcessed(
-        static_cast<std::int64_t>(shape_.bytes * static_cast<double>(state.iterations())));
-    state.counters["bytes"] = shape_.bytes;
-    state.counters["operations"] = shape_.operations;
+        static_cast<std::int64_t>(shape_.demand.bytes() * static_cast<double>(state.iterations())));
+    state.counters["bytes"] = shape_.demand.bytes();
+    state.counters["operations"] = shape_.demand.operations;
+    if (const auto floor = group_->at(index_).floor_seconds) {
+      state.counters["floor_us"] = *floor * 1e6;
+      state.counters["share_of_floor"] = *floor / result.samples[next_ - 1];
+    }
     state.counters["calls"] = result.calls;
     state.counters["placements"] = result.placements;
     if (group_->at(index_).delay) state.counters["delay_us"] = result.delay_seconds * 1e6;
@@ -155,9 +159,10 @@ bool is_surplus(const Run& run) {
 /// Every counter that a row may have. CSV takes its columns from the first benchmark, and the library ends
 /// the process at a later counter that has none: there, what a row has not is 0.
 constexpr std::array counters_of_rows{
-    "bytes",        "calls",         "check",       "control", "delay_us",        "operations",
-    "placements",   "power_w",       "preemptions", "suspect", "relative_error",  "scratch_bytes",
-    "sm_clock_mhz", "temperature_c", "tolerance",   "watched", "worst_part_error"};
+    "bytes",         "calls",         "check",       "control", "delay_us",         "operations",
+    "placements",    "power_w",       "preemptions", "suspect", "relative_error",   "scratch_bytes",
+    "sm_clock_mhz",  "temperature_c", "tolerance",   "watched", "worst_part_error", "floor_us",
+    "share_of_floor"};
 
 template <class Run>
 void complete_columns(Run& run) {

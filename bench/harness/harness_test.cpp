@@ -64,8 +64,7 @@ OperatorBench two_shapes() {
                       .variants = {"legacy", "new"},
                       .gating = Timer::graph,
                       .others = {Timer::wall},
-                      .bytes = 0,
-                      .operations = 0,
+                      .demand = {},
                       .memory = 0,
                       .make = nullptr};
   };

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/harness/ceilings.h"
 #include "bench/harness/environment.h"
 #include "bench/harness/fixture.h"
 #include "bench/harness/flags.h"
@@ -64,14 +65,20 @@ void describe(const OperatorBench& bench, const std::vector<Case>& cases, const 
   all["cases"] = nlohmann::ordered_json::array();
   for (const Case& c : cases) {
     const ShapeEntry& shape = bench.shapes[c.shape];
+    const Demand demand = demand_of(shape, c.variant);
     all["cases"].push_back({{"name", c.name},
                             {"variant", c.variant},
                             {"shape", shape.keys},
                             {"timer", name_of(c.timer)},
                             {"gating", c.gating},
                             {"selected", c.selected},
-                            {"bytes", shape.bytes},
-                            {"operations", shape.operations},
+                            {"bytes", demand.bytes()},
+                            {"operations", demand.operations},
+                            {"demand",
+                             {{"read", demand.read},
+                              {"written", demand.written},
+                              {"chain", demand.chain},
+                              {"instructions", demand.instructions}}},
                             {"memory", shape.memory}});
   }
   std::printf("%s\n", all.dump(1).c_str());
@@ -136,6 +143,18 @@ void say_what_is_suspect(const SuspectCount& count) {
                count.suspect, count.samples, why.c_str());
 }
 
+/// Measures what the floors of the selected cases need, and gives each its floor.
+Context set_floors(std::vector<Case>& cases, const OperatorBench& bench, Backend& backend) {
+  std::vector<std::pair<Demand, Timer>> needs;
+  for (const Case& c : cases)
+    if (c.selected) needs.emplace_back(demand_of(bench.shapes[c.shape], c.variant), c.timer);
+  const Ceilings ceilings = measure_ceilings(backend, needs);
+  for (Case& c : cases)
+    if (c.selected)
+      c.floor_seconds = floor_seconds(demand_of(bench.shapes[c.shape], c.variant), c.timer, ceilings);
+  return context_of(ceilings);
+}
+
 int run(std::vector<std::string> arguments) {
   const Flags flags = take_flags(arguments);
   const bool ranges = flags.nvtx || flags.profile;
@@ -191,7 +210,9 @@ int run(std::vector<std::string> arguments) {
 
   const auto backend_context = backend->context();
   attach(watch, backend_context);
-  for (const auto& entries : {environment(), backend_context, watch.context()})
+  // What carries ranges is not timed, and an arm of a calibration waits on purpose.
+  const Context ceilings = timed && flags.delays.empty() ? set_floors(cases, bench, *backend) : Context{};
+  for (const auto& entries : {environment(), backend_context, watch.context(), ceilings})
     for (const auto& [key, value] : entries) benchmark::AddCustomContext(key, value);
 
   const Progress progress(flags.progress_fd, selected);

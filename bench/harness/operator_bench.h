@@ -1,5 +1,6 @@
 /// What a bench file hands to the harness: an operator's shapes, and how to set one up.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "bench/harness/backend.h"
+#include "bench/harness/ceilings.h"
 #include "bench/harness/sampler.h"
 
 namespace strictbench {
@@ -74,13 +76,19 @@ struct ShapeEntry {
   std::vector<std::string> variants;  ///< in the order they are shown, legacy first
   Timer gating;                       ///< the timer that the default run measures
   std::vector<Timer> others;          ///< measured on request
-  double bytes;                       ///< the least a correct implementation moves in one call
-  double operations;                  ///< the least it computes
+  Demand demand;                      ///< the least that a correct implementation moves and computes
   std::size_t memory;                 ///< bytes of device memory: inputs, scratch, outputs, expected outputs
   std::function<std::unique_ptr<Problem>(Backend&)> make;
-  std::optional<int> samples = {};  ///< how many a published protocol takes in a process
-  bool control = false;             ///< legacy and new run the same code here: their times must agree
+  std::optional<int> samples = {};          ///< how many a published protocol takes in a process
+  bool control = false;                     ///< legacy and new run the same code here: their times must agree
+  std::vector<std::string> any_order = {};  ///< variants that need not add in the definition's order
 };
+
+/// What `variant` cannot do with less.
+inline Demand demand_of(const ShapeEntry& shape, std::string_view variant) {
+  const bool free = std::ranges::find(shape.any_order, variant) != shape.any_order.end();
+  return free ? shape.demand.in_any_order() : shape.demand;
+}
 
 struct OperatorBench {
   std::string name;

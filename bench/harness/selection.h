@@ -20,6 +20,7 @@ struct Case {
   bool selected;
   std::optional<double>
       delay;  ///< an arm of a calibration: waits this share of the call's time after each call
+  std::optional<double> floor_seconds = {};  ///< the least time of a call, where ceilings were measured
 };
 
 /// `<operator>/<variant>/<keys>/timer:<timer>`
