@@ -105,6 +105,14 @@ std::string claim_of(const Evidence& evidence) {
   return evidence.control ? claim + ", \"control\": 1" : claim;
 }
 
+/// The floor by the ceilings of the row's own process, and how near the row comes to it.
+std::string floor_of(const Line& line) {
+  const double floor = line.record->floor;
+  if (!std::isfinite(floor)) return "";
+  return ", \"floor_us\": " + short_number(floor * 1e-3) +
+         ", \"share_of_floor\": " + short_number(floor / line.real_time);
+}
+
 void write_context(std::ostream& out, const Side& side, bool everything) {
   const char* separator = "\n  ";
   const auto write = [&](const std::string& key, const std::string& value) {
@@ -151,7 +159,8 @@ class Rows {
     out_ << "\"iterations\": 1, \"real_time\": " << short_number(line.real_time)
          << ", \"cpu_time\": " << (std::isnan(cpu_time) ? "0" : short_number(cpu_time))
          << ", \"time_unit\": \"ns\", \"process\": " << line.process << ", \"session\": " << line.session + 1
-         << ", \"samples\": " << samples << claim << (line.suspect ? ", \"suspect\": 1" : "") << "}";
+         << ", \"samples\": " << samples << claim << floor_of(line)
+         << (line.suspect ? ", \"suspect\": 1" : "") << "}";
   }
 
   /// What went wrong has no time; Google Benchmark writes 0 there.

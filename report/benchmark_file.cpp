@@ -17,8 +17,8 @@ void BenchmarkRow::clear() {
     text->clear();
   }
   error_occurred = skipped = complexity = has_metric = false;
-  for (double* number :
-       {&metric, &process, &session, &suspect, &check, &tolerance, &relative_error, &control, &samples}) {
+  for (double* number : {&metric, &process, &session, &suspect, &check, &tolerance, &relative_error, &control,
+                         &floor_us, &samples}) {
     *number = no_number;
   }
 }
@@ -48,6 +48,7 @@ enum class Field {
   tolerance,
   relative_error,
   control,
+  floor_us,
   samples
 };
 
@@ -63,6 +64,8 @@ Field field_of(std::string_view key) {
       return key == "check" ? Field::check : either("control", Field::control);
     case 'e':
       return key == "error_message" ? Field::error_message : either("error_occurred", Field::error_occurred);
+    case 'f':
+      return either("floor_us", Field::floor_us);
     case 'n':
       return either("name", Field::name);
     case 'p':
@@ -246,6 +249,8 @@ class Handler {
         return &row_.relative_error;
       case Field::control:
         return &row_.control;
+      case Field::floor_us:
+        return &row_.floor_us;
       case Field::samples:
         return &row_.samples;
       default:

@@ -35,6 +35,7 @@ struct BenchmarkRow {
   double tolerance = no_number;  // infinite where the key stands there without a number
   double relative_error = no_number;
   double control = no_number;
+  double floor_us = no_number;
   double samples = no_number;
 
   /// Empties every field and keeps the memory of the strings.

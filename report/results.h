@@ -34,6 +34,7 @@ struct ProcessRecord {
   std::vector<double> samples;          // usable numbers, in file order
   double median_aggregate = no_number;  // what a file of aggregates alone says
   double mean_aggregate = no_number;
+  double floor = no_number;             // nanoseconds: the least time that its ceilings allow
   std::size_t recorded_samples = 0;     // samples behind numbers that are medians already
   std::size_t suspect = 0;              // rows left out: the machine was throttled or shared
   std::vector<double> suspect_samples;  // their usable numbers

@@ -146,6 +146,7 @@ void SideReader::take_number(Evidence& evidence, const BenchmarkRow& row) {
   take_claim(evidence, row);
   ProcessRecord& process = process_of(evidence, row);
   const double value = scaled(evidence, row);
+  if (row.floor_us > 0 && row.floor_us < 1e30) process.floor = row.floor_us * 1e3;
   if (row.suspect == 1) {
     ++process.suspect;
     ++side_.suspect;

@@ -53,14 +53,23 @@ Measured measure(const Evidence& evidence) {
   measured.trouble = trouble_of(evidence);
   if (!measured.trouble.empty()) return measured;
   std::vector<double> values;
+  std::vector<double> floors;
+  std::vector<double> shares;
   std::size_t rows = 0;
   for (const ProcessRecord& process : evidence.processes) {
     const double value = process.value();
     if (std::isnan(value)) continue;
     values.push_back(value);
     rows += process.samples.size();
+    if (std::isnan(process.floor)) continue;
+    floors.push_back(process.floor);
+    shares.push_back(process.floor / value);
   }
   measured.time = median(values);
+  if (!floors.empty()) {
+    measured.floor = median(floors);
+    measured.share_of_floor = median(shares);
+  }
   measured.processes = values.size();
   measured.checked = rows > 0 && evidence.checked == rows;
   measured.tolerance = evidence.tolerance;

@@ -27,12 +27,17 @@ struct Measured {
   double over_new = no_number;  // of a bar: its time / new's, with its interval at 99 %
   double over_new_low = no_number;
   double over_new_high = no_number;
-  std::string verdict;       // of `compare` against a baseline, where there is one
-  double ratio = no_number;  // and its ratio
+  double floor = no_number;  // nanoseconds: the least time that the hardware allows, where rows state it
+  double share_of_floor = no_number;  // floor / time: medians over processes
+  std::string verdict;                // of `compare` against a baseline, where there is one
+  double ratio = no_number;           // and its ratio
 };
 
 /// Whether a variant is a bar that `new` is held against: a plain copy of the same bytes, a vendor's library.
 constexpr bool is_bar(std::string_view variant) { return variant == "copy" || variant == "cublas"; }
+
+/// Whether a table says how near a variant comes to its floor: those that were made for speed.
+constexpr bool shows_floor(std::string_view variant) { return variant == "new" || variant == "tuned"; }
 
 /// A control's times may differ by this much: where legacy and new run the same code, so must their times.
 inline constexpr double control_threshold = 0.03;

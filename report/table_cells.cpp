@@ -69,6 +69,24 @@ std::string ratio_cell(double ratio, double low, double high) {
   return text + " (" + factor(low) + " to " + factor(high) + ")";
 }
 
+std::string floor_cell(const Measured& measured) {
+  return std::isnan(measured.share_of_floor) ? "-" : percent(measured.share_of_floor);
+}
+
+std::string floor_line(const SpeedupTable& table) {
+  const auto stated = [](const OperatorTable& group) {
+    return std::ranges::any_of(group.lines, [](const TableLine& line) {
+      return std::ranges::any_of(line.variants, [](const auto& variant) {
+        return shows_floor(variant.first) && !std::isnan(variant.second.floor);
+      });
+    });
+  };
+  if (std::ranges::none_of(table.operators, stated)) return "";
+  return "floor / variant: the share of the floor that is reached; the floor is the least time that bytes, "
+         "dependent additions and fp32 instructions leave to any implementation, by ceilings measured in the "
+         "same process";
+}
+
 std::string check_cell(const OperatorTable& group, const TableLine& line) {
   std::map<double, std::string> held_to;  // tolerance, and who was held to it
   for (const std::string& variant : group.variants) {

@@ -10,6 +10,12 @@ namespace strictbench {
 /// "5.21 x (5.20 to 5.21)"; empty where there is no ratio.
 std::string ratio_cell(double ratio, double low, double high);
 
+/// "93.5 %", the share of its floor that a variant reaches; a dash where no floor is stated.
+std::string floor_cell(const Measured& measured);
+
+/// What the shares of floors mean, in one line; empty where no row states a floor.
+std::string floor_line(const SpeedupTable& table);
+
 /// What the checks of a line's variants came to; the gravest wins. `bits` is said of those alone that were
 /// held to every bit: "bits; cublas within 2 %".
 std::string check_cell(const OperatorTable& group, const TableLine& line);

@@ -23,6 +23,8 @@ Json variant_object(const std::string& variant, const Measured& measured, bool j
     object["over_new_low"] = number(measured.over_new_low);
     object["over_new_high"] = number(measured.over_new_high);
   }
+  object["floor_ns"] = number(measured.floor);
+  object["share_of_floor"] = number(measured.share_of_floor);
   if (judged) object["verdict"] = measured.verdict.empty() ? Json(nullptr) : Json(measured.verdict);
   object["trouble"] = measured.trouble;
   return object;

@@ -32,6 +32,7 @@ Grid grid_of(const SpeedupTable& table, const OperatorTable& group, std::size_t 
     if (variant != "legacy")
       columns.push_back({is_bar(variant) ? variant + " / new" : "legacy / " + variant, Align::right, false});
     if (variant == "new" && change) columns.push_back({"change", Align::right, false});
+    if (shows_floor(variant)) columns.push_back({"floor / " + variant, Align::right, false});
   }
   if (controls) columns.push_back({table.judged ? "control" : "verdict", Align::left, false});
   if (table.judged) columns.push_back({"verdict", Align::left, false});
@@ -60,6 +61,7 @@ Grid grid_of(const SpeedupTable& table, const OperatorTable& group, std::size_t 
         const bool paired = timed && !std::isnan(found->second.speedup);
         cells.push_back(paired ? readable_change(1 / found->second.speedup) : "");
       }
+      if (shows_floor(variant)) cells.push_back(floor_cell(stands ? found->second : Measured{}));
       if (!trouble.empty()) {
         if (!why.empty()) why += "; ";
         why.append(variant).append(" ").append(trouble);
@@ -97,7 +99,7 @@ Grid published_grid(const SpeedupTable& table) {
 /// What the figures leave out, and who was held to what.
 std::vector<std::string> notes_above(const SpeedupTable& table) {
   std::vector<std::string> lines;
-  for (std::string line : {excluded_line(table), tolerance_note(table)}) {
+  for (std::string line : {excluded_line(table), floor_line(table), tolerance_note(table)}) {
     if (!line.empty()) lines.push_back(std::move(line));
   }
   return lines;

@@ -105,13 +105,13 @@ TEST(TableJson, ControlsAreAWord) {
 
 TEST(TableVerdicts, StandBesideTheSpeedups) {
   const SpeedupTable table = judged(processes(1.05), processes(1));
-  EXPECT_TRUE(holds(markdown_of(table), "| legacy / new | verdict | check |")) << markdown_of(table);
-  EXPECT_TRUE(holds(markdown_of(table), "| legacy same, new slower +5.00 % | bits |")) << markdown_of(table);
+  EXPECT_TRUE(holds(markdown_of(table), "| legacy / new | floor / new | verdict | check |")) << markdown_of(table);
+  EXPECT_TRUE(holds(markdown_of(table), "| - | legacy same, new slower +5.00 % | bits |")) << markdown_of(table);
   const std::string above = "- baseline: base&#124;line; regressed: 1 slower, 1 same; threshold 1.00 %";
   EXPECT_TRUE(holds(markdown_of(table), above)) << markdown_of(table);
   EXPECT_EQ(json_of(table)["operators"][0]["lines"][0]["variants"]["new"]["verdict"], "slower");
   const SpeedupTable quiet = judged(processes(1), processes(1));
-  EXPECT_TRUE(holds(markdown_of(quiet), ") | same | bits |")) << markdown_of(quiet);
+  EXPECT_TRUE(holds(markdown_of(quiet), ") | - | same | bits |")) << markdown_of(quiet);
 }
 
 TEST(TableVerdicts, WhatIsMissingIsNamed) {
