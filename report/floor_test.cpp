@@ -111,7 +111,7 @@ TEST(TableFloor, WhatIsNoTimeIsNoFloor) {
   }
 }
 
-TEST(Floor, BaselinesAndSummariesKeepIt) {
+TEST(StatedFloor, BaselinesAndSummariesKeepIt) {
   const Side side = side_of(with_floors());
   for (const auto& write : {write_baseline, write_summary}) {
     std::ostringstream out;
@@ -131,7 +131,7 @@ TEST(Floor, BaselinesAndSummariesKeepIt) {
   EXPECT_FALSE(holds(out.str(), "floor")) << out.str();
 }
 
-TEST(Floor, NoVerdictDependsOnIt) {
+TEST(StatedFloor, NoVerdictDependsOnIt) {
   const auto verdict = [](const Json& more) {
     return compare_rows({row(name_of("new"), 1000, {{"floor_us", 0.9}})}, {row(name_of("new"), 1000, more)})
         .rows.at(0)

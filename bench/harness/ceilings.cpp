@@ -58,7 +58,8 @@ class Measurement {
         sharp_(backend.device() == Device::cuda ? Timer::graph : Timer::cpu) {}
 
   Ceilings take() {
-    attempt("memory for all", [&] { allocate(); });
+    attempt("memory to measure in", [&] { allocate(); });
+    if (buffer_bytes_ == 0) return std::move(ceilings_);
     attempt("dependent additions", [&] {
       // Long enough that the ends do not show, and short enough to cost nothing.
       ceilings_.dependent_add = slope(Probe::chain, 4096, 16384);

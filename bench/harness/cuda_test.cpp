@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/harness/backends.h"
+#include "bench/harness/ceilings.h"
 #include "bench/harness/watch.h"
 #include "bench/selftest/selftest.h"
 
@@ -189,6 +190,42 @@ TEST_F(Cuda, ALookAtTheGpuTakesMillisecondsAndTellsItsClock) {
   EXPECT_LT(elapsed.count() / looks, 20.0);  // a fifth of what lies between two looks at the least
   ASSERT_NE(watch.state_after(0), nullptr);
   EXPECT_GT(watch.state_after(0)->sm_clock_mhz.value_or(0), 0u);
+}
+
+TEST_F(Cuda, CeilingsAreThoseOfAGpuAndCostLittle) {
+  constexpr double large = 268e6;  // more than any L2 holds
+  const std::vector<std::pair<Demand, Timer>> needs{{{.read = large}, Timer::graph},
+                                                    {{.written = large}, Timer::graph},
+                                                    {{.read = large / 2, .written = large / 2}, Timer::graph},
+                                                    {{.read = 1e6}, Timer::graph},
+                                                    {{.read = 1e6}, Timer::cold},
+                                                    {{.read = 1e6}, Timer::wall},
+                                                    {{.read = 1e6}, Timer::event}};
+  const auto start = std::chrono::steady_clock::now();
+  const Ceilings ceilings = measure_ceilings(*backend_, needs);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  RecordProperty("seconds", std::to_string(elapsed.count()));
+  for (const auto& [key, value] : context_of(ceilings)) RecordProperty(key, value);
+  EXPECT_LT(elapsed.count(), 1.0);
+  ASSERT_TRUE(ceilings.missing.empty()) << ceilings.missing[0];
+  EXPECT_GT(*ceilings.dependent_add, 0.5e-9);
+  EXPECT_LT(*ceilings.dependent_add, 10e-9);
+  EXPECT_GT(*ceilings.instructions_per_second, 1e12);
+  EXPECT_LT(*ceilings.instructions_per_second, 1e15);
+  EXPECT_LT(*ceilings.block, 100e-9);
+  for (const Timer timer : {Timer::graph, Timer::cold, Timer::wall, Timer::event}) {
+    const LaunchCost& cost = ceilings.launch.at(timer);
+    EXPECT_GT(cost.empty, 0.1e-6) << name_of(timer);
+    EXPECT_GE(cost.load_add_store, cost.around) << name_of(timer);
+    EXPECT_LT(cost.load_add_store, 50e-6) << name_of(timer);
+  }
+  for (const Traffic kind : {Traffic::read, Traffic::write, Traffic::copy}) {
+    const double seconds = ceilings.traffic.at({Timer::graph, kind, static_cast<std::uint64_t>(large)});
+    EXPECT_GT(large / seconds, 1e11);  // any GPU's memory moves more than 100 GB/s,
+    EXPECT_LT(large / seconds, 2e13);  // and none yet 20 TB/s
+  }
+  const auto small = [&](Timer timer) { return ceilings.traffic.at({timer, Traffic::read, 1'000'000}); };
+  EXPECT_LT(small(Timer::graph), small(Timer::cold));  // from the L2, and past it
 }
 
 }  // namespace
