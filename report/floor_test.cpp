@@ -69,7 +69,7 @@ TEST(TableFloor, StandsBesideTheSpeedupOfNewAndTuned) {
                     "| legacy | new | legacy / new | floor / new | tuned | legacy / tuned | floor / tuned | "
                     "copy | copy / new | check |"))
       << markdown;
-  EXPECT_TRUE(holds(markdown, "| 80 % | 850 ns |")) << markdown;
+  EXPECT_TRUE(holds(markdown, "| 80.0 % | 850 ns |")) << markdown;
   EXPECT_TRUE(holds(markdown, "| 94.1 % | 850 ns |")) << markdown;
   EXPECT_TRUE(holds(markdown, "- floor / variant: the share of the floor")) << markdown;
   EXPECT_TRUE(holds(text_of(table), "floor / variant: the share of the floor")) << text_of(table);
@@ -98,7 +98,7 @@ TEST(TableFloor, ProcessesWithoutOneLeaveItToTheOthers) {
 TEST(TableFloor, AShareAboveOneStands) {
   const SpeedupTable table = make_table(
       side_of({file_of({row(name_of("legacy"), 3000), row(name_of("new"), 1000, {{"floor_us", 1.2}})})}), {});
-  EXPECT_TRUE(holds(markdown_of(table), "| 120 % |")) << markdown_of(table);
+  EXPECT_TRUE(holds(markdown_of(table), "| 120.0 % |")) << markdown_of(table);
 }
 
 TEST(TableFloor, WhatIsNoTimeIsNoFloor) {

@@ -70,7 +70,8 @@ std::string ratio_cell(double ratio, double low, double high) {
 }
 
 std::string floor_cell(const Measured& measured) {
-  return std::isnan(measured.share_of_floor) ? "-" : percent(measured.share_of_floor);
+  const double percents = 100 * measured.share_of_floor;
+  return std::isnan(percents) ? "-" : fixed(percents, percents < 1 ? 3 : percents < 10 ? 2 : 1) + " %";
 }
 
 std::string floor_line(const SpeedupTable& table) {

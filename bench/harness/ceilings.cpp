@@ -60,6 +60,7 @@ class Measurement {
   Ceilings take() {
     attempt("memory to measure in", [&] { allocate(); });
     if (buffer_bytes_ == 0) return std::move(ceilings_);
+    attempt("warm-up", [&] { warm_up(); });
     attempt("dependent additions", [&] {
       // Long enough that the ends do not show, and short enough to cost nothing.
       ceilings_.dependent_add = slope(Probe::chain, 4096, 16384);
@@ -104,6 +105,17 @@ class Measurement {
       backend_.fill_random(buffer_.as(), Dtype::fp32, wanted / sizeof(float), random_key("ceilings"), 1);
     else
       backend_.poison(buffer_.as(), Dtype::fp32, wanted / sizeof(float));
+  }
+
+  /// Work until the clocks have risen: ceilings of an idle device would be too low, and floors too high.
+  void warm_up() {
+    constexpr std::chrono::milliseconds enough{20};
+    const Call work = backend_.probe(Probe::instructions, buffer_.as(), least_instructions()).call;
+    const auto start = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - start < enough) {
+      work(backend_.stream());
+      backend_.synchronize();
+    }
   }
 
   double time_of(Timer timer, Probe probe, double amount) {
