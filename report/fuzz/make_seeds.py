@@ -68,6 +68,8 @@ def results() -> dict[str, str]:
                                     result(CONTEXT, [row(NEW, 5), row(f"{NEW}/manual_time", 6)])])
     seeds["claims"] = BETWEEN.join([result(CONTEXT, [row(NEW, 5, tolerance=1e-3, relative_error=1e-5, control=1)]),
                                     result(CONTEXT, [row(NEW, 5, tolerance=None), row(LEGACY, 5, suspect=1)])])
+    seeds["floors"] = BETWEEN.join([result(CONTEXT, [row(NEW, 5, floor_us=0.004), row(LEGACY, 5, floor_us=None)]),
+                                    result(CONTEXT, [row(NEW, 5, floor_us=1e300), row(LEGACY, 5, floor_us="1")])])
     seeds["committed"] = BETWEEN.join(cut(SOURCE / "baselines" / "h200" / name, 8)
                                       for name in ("first.json", "operators.json"))
     return seeds

@@ -41,6 +41,7 @@ class Measured:
 
     samples: dict[str, list[float]] = field(default_factory=dict)  # seconds, by process
     trouble: dict[str, str] = field(default_factory=dict)  # wrong, failed, skipped or suspect: the first message
+    floors: dict[str, float] = field(default_factory=dict)  # seconds, by process, where rows state them
 
     def status(self) -> str:
         """`ok`, or the gravest thing that happened. Skipped or suspect processes do not spoil the others."""
@@ -63,6 +64,11 @@ class Measured:
     def time(self) -> Optional[float]:
         medians = self.medians()
         return statistics.median(medians.values()) if medians else None
+
+    def share_of_floor(self) -> Optional[float]:
+        """The least time the hardware allows / the measured one: the median over processes that state a floor."""
+        shares = [self.floors[process] / time for process, time in self.medians().items() if process in self.floors]
+        return statistics.median(shares) if shares else None
 
 
 @dataclass(frozen=True)
@@ -240,6 +246,9 @@ def add_rows(results: Results, file: Path, processes: dict[str, set[str]]) -> No
             measured.trouble.setdefault(*reason)
         else:
             measured.samples.setdefault(process, []).append(seconds(row))
+            floor = row.get("floor_us")
+            if type(floor) in (int, float) and 0 < floor < 1e30:
+                measured.floors.setdefault(process, floor * 1e-6)
 
 
 def add_record(results: Results, path: Path) -> None:

@@ -111,11 +111,18 @@ def fitting(text: str, size: float, room: float) -> str:
     return text
 
 
-def limits(speedups: list[Speedup]) -> tuple[float, float]:
-    """From a little under the least to enough above the greatest for its number; the line at 1 always inside."""
+def limits(speedups: list[Speedup], floors: bool) -> tuple[float, float]:
+    """From a little under the least to enough above the greatest for its number, and for the share of its floor
+    where there is one; the line at 1 always inside."""
     low = min([0.9, *(s.low * 0.9 for s in speedups)])
     high = max([1.5, *(s.high for s in speedups)])
-    return low, high * (high / low) ** 0.2
+    return low, high * (high / low) ** (0.6 if floors else 0.2)
+
+
+def share_text(share: float) -> str:
+    """The share of its floor that a variant reaches."""
+    percent = 100 * share
+    return f"{percent:.0f} % of floor" if percent >= 9.95 else f"{percent:.2g} % of floor"
 
 
 def ticks(low: float, high: float) -> list[float]:
@@ -179,7 +186,9 @@ def draw_panel(axes: Axes, panel: Panel, columns: list[float]) -> None:
     others = panel.others() or [""]
     speedups = [result_folder.speedup(variants, variant) if variant in variants else None
                 for _, variants in panel.cases for variant in others]
-    low, high = limits([s for s in speedups if s])
+    shares = [variants[variant].share_of_floor() if variant in variants else None
+              for _, variants in panel.cases for variant in others]
+    low, high = limits([s for s in speedups if s], any(shares))
     axes.set_xscale("log")
     axes.set_xlim(low, high)
     axes.set_ylim(panel.lines() - 0.5, -0.5)
@@ -210,6 +219,11 @@ def draw_panel(axes: Axes, panel: Panel, columns: list[float]) -> None:
                 axes.annotate(speedup_text(value.median), (max(value.high, 1.0), line), xytext=(9, 0),
                               textcoords="offset points", ha="left", va="center", color=shade, fontsize=11,
                               fontweight="bold", annotation_clip=False, zorder=6)
+                if shares[line]:
+                    beside = 9 + 72 * text_width(speedup_text(value.median) + "0", 11, "bold")
+                    axes.annotate(share_text(shares[line]), (max(value.high, 1.0), line), xytext=(beside, 0),
+                                  textcoords="offset points", ha="left", va="center", color=MUTED, fontsize=10,
+                                  annotation_clip=False, zorder=6)
             else:
                 text, ink = why_no_speedup(variants, variant) if variant else ("no variant beside legacy", MUTED)
                 room = PLOT_WIDTH * math.log(high) / math.log(high / low) - 0.15
@@ -271,6 +285,8 @@ def footnotes(results: Results) -> list[str]:
             "black line: least to greatest process.")
     right = ("Right of the line at 1× is faster than legacy. Log scale, each panel its own. "
              "Times: median over processes.")
+    if any(measured.floors for variants in results.cases.values() for measured in variants.values()):
+        right += " Floor: the least time the hardware allows."
     if results.unnamed:
         right += f" {results.unnamed} rows without operator and variant in their name are left out."
     return [dots, right]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import sys
 import tempfile
 import unittest
@@ -49,6 +50,21 @@ class Picture(unittest.TestCase):
         for text in ("Speedup over legacy", "legacy = 1", "row_fold", "cols 128 · dtype fp32 · timer wall", "rows 64",
                      "rows 16384", "38.5×", "43.6×", "469 us", "12.2 us", "115 ms", "2.64 ms", "legacy", "● new"):
             self.assertEqual(texts.count(text), 1, text)
+
+    def test_the_share_of_the_floor_stands_beside_the_speedup(self) -> None:
+        for process, drift in enumerate((1.0, 1.1)):
+            write(self.folder, process, [
+                row(FOLD.format("legacy", 64), 400 * drift, floor_us=8), row(FOLD.format("new", 64), 10 * drift, floor_us=8),
+                row(FOLD.format("legacy", 128), 400), row(FOLD.format("new", 128), 20, floor_us=0.009),
+                row(FOLD.format("legacy", 256), 400), row(FOLD.format("new", 256), 30)])
+        texts = self.texts()
+        self.assertEqual([text for text in texts if text.endswith("of floor")], ["76 % of floor", "0.045 % of floor"])
+        self.assertTrue(any("Floor: the least time" in text for text in texts))
+
+    def test_without_floors_nothing_is_said_of_them(self) -> None:
+        write(self.folder, 0, [row(FOLD.format("legacy", 64), 400, floor_us=math.nan),
+                               row(FOLD.format("new", 64), 10, floor_us="8")])
+        self.assertFalse([text for text in self.texts() if "loor" in text])
 
     def test_where_and_when(self) -> None:
         write(self.folder, 0, [row(FOLD.format("legacy", 64), 400), row(FOLD.format("new", 64), 10)])
