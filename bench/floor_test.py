@@ -67,8 +67,8 @@ DEMANDS = {
 }
 
 
-def bench(operator: str, *flags: str) -> subprocess.CompletedProcess:
-    return subprocess.run([FOLDER / f"bench_{operator}", "--device=cpu", *flags], capture_output=True, text=True,
+def bench(operator: str, *flags: str, device: str = "cpu") -> subprocess.CompletedProcess:
+    return subprocess.run([FOLDER / f"bench_{operator}", f"--device={device}", *flags], capture_output=True, text=True,
                           timeout=300, check=True)
 
 
@@ -76,11 +76,19 @@ def described(operator: str) -> dict[str, dict]:
     return {case["name"]: case for case in json.loads(bench(operator, "--describe").stdout)["cases"]}
 
 
-def measured(operator: str, *flags: str) -> dict:
+def measured(operator: str, *flags: str, device: str = "cpu") -> dict:
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out.json"
-        bench(operator, f"--benchmark_out={out}", "--benchmark_repetitions=3", *flags)
+        bench(operator, f"--benchmark_out={out}", "--benchmark_repetitions=3", *flags, device=device)
         return json.loads(out.read_text())
+
+
+def has_gpu() -> bool:
+    try:
+        bench("row_fold", "--describe", device="cuda")
+        return True
+    except subprocess.CalledProcessError:
+        return False
 
 
 class Demands(unittest.TestCase):
@@ -153,6 +161,28 @@ class Rows(unittest.TestCase):
         heads = next(line for line in done.stdout.splitlines() if line.startswith("name,"))
         self.assertIn('"floor_us"', heads)
         self.assertIn('"share_of_floor"', heads)
+
+
+class GpuRows(unittest.TestCase):
+    def setUp(self) -> None:
+        if not has_gpu():
+            self.skipTest("there is no GPU")
+
+    def test_rows_of_every_timer_lie_at_their_floor_or_above_it(self) -> None:
+        for operator, cases in {"row_fold": "new/.*(rows:64/cols:128|rows:4096/cols:4096)/dtype:fp32/timer:",
+                                "embedding_forward": "(new|copy)/tokens:4096/.*dtype:bf16/out:native/timer:",
+                                "dw_gemm": "(new|cublas)/tokens:(8|32)/in:4096/.*timer:",
+                                "qwen3_ffn": "new/tokens:8/.*timer:event"}.items():
+            file = measured(operator, f"--benchmark_filter={cases}", device="cuda")
+            self.assertNotIn("ceilings_missing", file["context"])
+            self.assertGreater(float(file["context"]["ceiling_blocks_per_second"]), 0)
+            rows = [row for row in file["benchmarks"] if row["run_type"] == "iteration"]
+            self.assertTrue(rows)
+            for row in rows:
+                with self.subTest(row["name"]):
+                    self.assertGreater(row["floor_us"], 0)
+                    self.assertGreater(row["share_of_floor"], 0)
+                    self.assertLess(row["share_of_floor"], 1.2)  # of a single sample
 
 
 if __name__ == "__main__":
