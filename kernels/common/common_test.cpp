@@ -84,6 +84,10 @@ TEST(Random, IsAFunctionOfKeyAndIndex) {
   // Pinned: a change of the generator changes every input, and so the meaning of every baseline.
   EXPECT_EQ(std::bit_cast<std::uint32_t>(random_normal(random_key("pinned"), 0)), 0xbf586728u);
   EXPECT_EQ(std::bit_cast<std::uint32_t>(random_normal(random_key("pinned"), 1'000'000'007)), 0x3f4a08a5u);
+  // Also in bench/peers/pytorch_test.py, whose numbers must be these.
+  EXPECT_EQ(random_distinct(random_key("pinned"), 6, 10), (std::vector<std::int64_t>{4, 9, 6, 0, 2, 8}));
+  EXPECT_EQ(random_zipf(random_key("pinned"), 8, 151936),
+            (std::vector<std::int64_t>{3, 23, 4170, 1450, 1, 1401, 19772, 4}));
 }
 
 TEST(Random, IsAboutNormalAndUsesAllOfTheSignificand) {

@@ -191,7 +191,7 @@ class Names(unittest.TestCase):
     def test_a_path_of_no_result_is_written_out(self) -> None:
         bad = "none\x1b[2J\n::error::x\u202e"
         for command in (["scripts/prune.py", f"{bad}/x", "--keep", "1"], ["report/nightly/confirm.py", "settle", bad],
-                        ["report/other_tools/otava.py", bad, "--output", "x.csv"],
+                        ["scripts/peers.py", "--from", bad], ["report/other_tools/otava.py", bad, "--output", "x.csv"],
                         ["report/published/make_published.py", bad, "x.json"]):
             with self.subTest(command[0]):
                 self.run_it(sys.executable, str(SOURCE / command[0]), *command[1:], codes=(2,))

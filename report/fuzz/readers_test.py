@@ -26,7 +26,8 @@ from typing import Any, Callable
 
 REPORT = Path(__file__).resolve().parent.parent
 SKIPPED = 77
-sys.path[:0] = [str(REPORT / folder) for folder in ("page", "nightly", "other_tools", "pictures", "kernel_records", "fuzz")]
+sys.path[:0] = [str(REPORT / folder) for folder in ("page", "nightly", "other_tools", "pictures", "kernel_records", "peers",
+                                              "fuzz")]
 sys.path.append(str(REPORT.parent / "scripts"))
 
 try:
@@ -41,6 +42,7 @@ import confirm  # noqa: E402
 import made_up  # noqa: E402
 import make_seeds  # noqa: E402
 import otava  # noqa: E402
+import peers  # noqa: E402
 import prune  # noqa: E402
 import read  # noqa: E402
 import report  # noqa: E402
@@ -137,6 +139,10 @@ KERNELS = made_up.kernels()
 KERNEL_RECORD = {"cases": [{"name": name, "calls": 2, "kernels": [
     {"name": "fold", "launches": 2, "total_ns": 10_000_000}, {"name": "zero", "launches": 4, "total_ns": 200_000}]}
     for name in (make_seeds.NEW, make_seeds.LEGACY)]}
+PEERS = {"context": {"gpu_name": "NVIDIA H200", "pytorch": "2.11"}, "cases": [
+    {"case": f"row_fold/rows:{rows}/cols:128/dtype:fp32", "floor_us": 4.5, "contenders": [
+        {"who": who, "timer": "graph", "us": us, "repeatable": True, "batch_invariant": who == "tuned", "error": ""}
+        for who, us in (("tuned", 6.5), ("pytorch", 7.5))]} for rows in (64, 1024)]}
 
 
 class Readers(unittest.TestCase):
@@ -236,6 +242,18 @@ class Readers(unittest.TestCase):
         self.assertEqual(out.exists(), code != 2)
         if code != 2:
             json.loads(out.read_text(encoding="utf-8"), parse_constant=self.fail)
+
+    @one_test(PEERS)
+    def test_peers(self, text: str) -> None:
+        out, markdown = self.folder / "peers.out", self.folder / "peers.md"
+        out.unlink(missing_ok=True)
+        code, _ = self.ends(peers.main, "--from", str(self.write("peers.json", text)), "--out", str(out), "--markdown",
+                            str(markdown), codes=(0, 1, 2, 3))
+        self.assertEqual(out.exists(), code != 2)
+        if code != 2:
+            json.loads(out.read_text(encoding="utf-8"), parse_constant=self.fail)
+            lines = [line for line in markdown.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+            self.assertEqual({line.count("|") for line in lines}, {11})
 
     @one_test(COMPARISON)
     def test_questions(self, text: str) -> None:

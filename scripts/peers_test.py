@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""scripts/peers.py from its command line to its table, with programs that play a GPU's part."""
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLD = "row_fold/rows:1024/cols:128/dtype:fp32"
+
+# Rows for whatever its filter asks of the fold; the time of `tuned` is the environment's.
+STRICTBENCH = """
+import json, os, re, sys
+words = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+os.makedirs(words["--out"])
+name = "row_fold/{}/rows:1024/cols:128/dtype:fp32/timer:graph"
+rows = [{"name": name.format(v) + "/manual_time", "run_type": "iteration", "real_time": us, "time_unit": "us",
+         "floor_us": 4} for v, us in (("new", 160), ("tuned", float(os.environ.get("TUNED", 5))), ("legacy", 900))
+        if re.search(words["--filter"], name.format(v))]
+with open(words["--out"] + "/row_fold.0.json", "w") as file:
+    json.dump({"context": {"gpu_uuid": "GPU-a", "gpu_name": "NVIDIA H200"}, "benchmarks": rows}, file)
+print("a summary for people")
+sys.exit(int(os.environ.get("RUN_CODE", 0)))
+"""
+CUDA = """
+import json, os, sys
+if "CUDA_CODE" in os.environ: sys.exit(int(os.environ["CUDA_CODE"]))
+print(json.dumps({"gpu_uuid": "GPU-a", "answers": [{"case": case, "who": "tuned", "repeatable": True,
+                  "batch_invariant": True} for case in sys.argv[1:]]}))
+"""
+PYTORCH = """
+import json, os, sys
+if "PYTORCH_CODE" in os.environ:
+    print("pytorch.py: says why", file=sys.stderr)
+    sys.exit(int(os.environ["PYTORCH_CODE"]))
+print(os.environ.get("PYTORCH_SAYS") or json.dumps(
+    {"pytorch": "2.11", "gpu_uuid": os.environ.get("OTHER", "GPU-a"), "answers": [
+        {"case": case, "who": "pytorch", "timer": "graph", "samples_us": [7, 7.5, 8], "repeatable": True,
+         "batch_invariant": False} for case in sys.argv[2:]]}))
+"""
+
+
+class Peers(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (self.folder / "bin").mkdir()
+        for name, text in (("bin/strictbench", STRICTBENCH), ("bin/peers_cuda", CUDA), ("python", PYTORCH)):
+            (self.folder / name).write_text(f"#!{sys.executable}\n{text}")
+            (self.folder / name).chmod(0o755)
+
+    def run_peers(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([ROOT / "scripts" / "peers.py", *arguments], capture_output=True, text=True,
+                              env={**os.environ, "TMPDIR": str(self.folder), **environment})
+
+    def measure(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return self.run_peers("--build", str(self.folder), "--python", str(self.folder / "python"), "--filter",
+                              FOLD, *arguments, **environment)
+
+    def one_line(self, done: subprocess.CompletedProcess[str], code: int, words: str) -> None:
+        self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+        self.assertIn(words, done.stderr.splitlines()[-1])
+
+    def test_a_session(self) -> None:
+        out, markdown = self.folder / "out.json", self.folder / "out.md"
+        done = self.measure("--out", str(out), "--markdown", str(markdown))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"StrictBench tuned +graph +5\.00 us +1\.00 x +yes +yes")
+        self.assertRegex(done.stdout, r"PyTorch sum\(0\) +graph +7\.50 us +1\.50 x +yes +no")
+        self.assertIn("geometric mean of the fastest peer / ours over 1 case: 1.50 x", done.stdout)
+        self.assertNotIn("legacy", done.stdout)
+        self.assertNotIn("a summary for people", done.stdout)
+        self.assertEqual(json.loads(out.read_text())["cases"][0]["floor_us"], 4)
+        self.assertIn("| PyTorch sum(0) |", markdown.read_text())
+        again = self.run_peers("--from", str(out))
+        self.assertEqual((again.returncode, again.stdout), (0, done.stdout), again.stderr)
+        self.assertEqual([path.name for path in self.folder.glob("strictbench-peers.*")], [])
+
+    def test_slower_and_the_floor(self) -> None:
+        done = self.measure(TUNED="9")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"StrictBench tuned .* slower\n")
+
+    def test_a_finished_result(self) -> None:
+        kept = self.folder / "kept"
+        self.assertEqual(self.measure("--keep", str(kept)).returncode, 0)
+        (self.folder / "bin" / "strictbench").unlink()
+        done = self.measure(str(kept))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1.50 x", done.stdout)
+        self.one_line(self.measure(str(kept), OTHER="GPU-b"), 2, "gpu_uuid is GPU-b, and GPU-a before")
+        self.one_line(self.measure(str(self.folder / "none")), 2, "no such result folder")
+
+    def test_no_pytorch_and_no_gpu_are_said_before_anything_is_measured(self) -> None:
+        for code in (2, 3):
+            self.one_line(self.measure("--keep", str(self.folder / "kept"), PYTORCH_CODE=str(code)), code, "says why")
+            self.assertFalse((self.folder / "kept").exists())
+        self.one_line(self.measure("--python", str(self.folder / "none")), 2, "none: No such file")
+        (self.folder / "bin" / "peers_cuda").unlink()
+        self.one_line(self.measure(), 2, "it is in a build with CUDA")
+
+    def test_a_program_that_fails_leaves_the_others_in_the_table(self) -> None:
+        done = self.measure(CUDA_CODE="1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("peers_cuda failed: the table lacks its answers", done.stderr)
+        self.assertIn("1.50 x", done.stdout)
+        self.one_line(self.measure(PYTORCH_SAYS="nonsense"), 2, "its output is not JSON")
+        self.one_line(self.measure(PYTORCH_SAYS="[1]"), 2, "not a JSON object")
+
+    def test_our_run_that_failed_or_was_refused(self) -> None:
+        self.assertEqual(self.measure(RUN_CODE="1").returncode, 0)  # rows are what counts
+        self.one_line(self.measure(RUN_CODE="2"), 2, "")
+        self.assertEqual(self.measure(RUN_CODE="143").returncode, 143)
+
+    def test_the_command_line(self) -> None:
+        record = self.folder / "record.json"
+        for words in (("--filter", "("), ("--processes", "0"), ("--from", "x", "--keep", "y"), ("x", "--keep", "y"),
+                      ("--filter", "no such case")):
+            done = self.run_peers(*words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+        for text in ("", "[]", '{"cases": 3}', '{"cases": [{"case": "a/b:c", "contenders": [{"who": []}]}]}'):
+            record.write_text(text)
+            done = self.run_peers("--from", str(record))
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
+        self.assertEqual(self.run_peers("--help").returncode, 0)
+
+    def test_the_filter_finds_the_cases_and_no_others(self) -> None:
+        sys.path.insert(0, str(ROOT / "scripts"))
+        import peers
+        found = re.compile(peers.filter_of(peers.CASES))
+        for case in peers.CASES:
+            operator, _, shape = case.partition("/")
+            for variant, expected in (("new", True), ("tuned", True), ("legacy", False), ("legacy_loop", False)):
+                name = f"{operator}/{variant}/{shape}/timer:graph"
+                self.assertEqual(bool(found.search(name)), expected, name)
+            self.assertIsNone(found.search(f"{operator}/new/{shape}/timer:cold"))
+        self.assertIsNone(found.search("row_fold/new/rows:11024/cols:128/dtype:fp32/timer:graph"))
+
+
+if __name__ == "__main__":
+    if sys.version_info < (3, 11):
+        sys.exit(77)
+    unittest.main()
