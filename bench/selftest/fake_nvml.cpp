@@ -2,8 +2,9 @@
 /// `name=value`, `name=value@3` or `name=value@3-5`: what the GPU says always, from the third reading on, or
 /// in the third to fifth. A reading begins with the SM clock. Names: sm_clock, memory_clock, temperature,
 /// power, reasons, thermal, power_cap (ns), ecc, neighbours, busy (how many of them), own (the id under which
-/// this process is listed; 0: not at all), init (what nvmlInit returns), lost (1: every call fails), and
-/// no_reasons, no_thermal, no_ecc, no_processes, no_utilization, no_clocks (1: not supported).
+/// this process is listed; 0: not at all), init (what nvmlInit returns), lost (1: every call fails), gpus
+/// (how many there are; all tell the same), unlike (1: the first has another name), and no_reasons,
+/// no_thermal, no_ecc, no_processes, no_utilization, no_clocks (1: not supported).
 #include <unistd.h>
 
 #include <cstdlib>
@@ -22,7 +23,7 @@ constexpr unsigned first_neighbour = 900000;
 
 unsigned reading = 0;
 unsigned lists = 0;
-int device = 0;
+int devices[8] = {};
 
 unsigned long long value(const std::string& name, unsigned long long otherwise = 0) {
   const char* const scenario = std::getenv("STRICTBENCH_FAKE_NVML");
@@ -62,19 +63,19 @@ int nvmlInit_v2() {
 }
 int nvmlShutdown() { return success; }
 int nvmlDeviceGetCount_v2(unsigned* count) {
-  *count = 1;
+  *count = static_cast<unsigned>(value("gpus", 1));
   return success;
 }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** handle) {
-  *handle = &device;
-  return index == 0 ? success : not_found;
+  *handle = &devices[index % 8];
+  return index < value("gpus", 1) ? success : not_found;
 }
 int nvmlDeviceGetHandleByUUID(const char* uuid, void** handle) {
-  *handle = &device;
+  *handle = devices;
   return std::strcmp(uuid, "GPU-fake") == 0 || std::strcmp(uuid, "MIG-1a") == 0 ? success : not_found;
 }
 int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(void*, void** handle) {
-  *handle = &device;
+  *handle = devices;
   return success;
 }
 int nvmlDeviceGetClockInfo(void*, int clock, unsigned* mhz) {
@@ -98,6 +99,15 @@ struct ViolationTime {
   unsigned long long reference, violation_ns;
 };
 
+int nvmlDeviceGetUUID(void* of, char* text, unsigned length) {
+  const auto index = static_cast<int*>(of) - devices;
+  std::strncpy(text, index == 0 ? "GPU-fake" : ("GPU-fake-" + std::to_string(index)).c_str(), length);
+  return success;
+}
+int nvmlDeviceGetName(void* of, char* text, unsigned length) {
+  std::strncpy(text, of == devices && value("unlike") != 0 ? "NVIDIA other" : "NVIDIA fake", length);
+  return success;
+}
 int nvmlSystemGetDriverVersion(char* text, unsigned length) {
   std::strncpy(text, "999.1", length);
   return success;

@@ -60,6 +60,15 @@ bool still_there(int descriptor, const fs::path& path) {
          open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
 }
 
+/// A device in the name of a file.
+std::string name_of(const std::string& device) {
+  std::string name = device;
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-') c = '_';
+  }
+  return name;
+}
+
 std::string user_name() {
   const passwd* entry = getpwuid(geteuid());
   return entry != nullptr ? entry->pw_name : "user " + std::to_string(geteuid());
@@ -108,11 +117,17 @@ DeviceLocks::~DeviceLocks() {
   for (const auto& [device, descriptor] : held_) close(descriptor);
 }
 
+bool DeviceLocks::holds(const std::string& device) const { return held_.contains(name_of(device)); }
+
+void DeviceLocks::give_back(const std::string& device) {
+  const auto found = held_.find(name_of(device));
+  if (found == held_.end()) return;
+  close(found->second);
+  held_.erase(found);
+}
+
 void DeviceLocks::take(const std::string& device) {
-  std::string name = device;
-  for (char& c : name) {
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-') c = '_';
-  }
+  const std::string name = name_of(device);
   if (held_.contains(name)) return;
   std::error_code ignored;  // told by what follows
   fs::create_directories(lock_folder(), ignored);

@@ -25,6 +25,11 @@ class DeviceLocks {
   /// names the owner where another process has it, and Stopped where a stop signal ends the wait.
   void take(const std::string& device);
 
+  /// Gives up the lock of `device`, if it is held: it is not measured on after all.
+  void give_back(const std::string& device);
+
+  bool holds(const std::string& device) const;
+
  private:
   bool wait_;
   StopSignals& signals_;

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <optional>
 
+#include "bench/harness/visible_gpu.h"
+#include "bench/strictbench/files.h"
 #include "bench/strictbench/nearest.h"
 #include "report/error.h"
 #include "report/json_source.h"
@@ -96,6 +100,31 @@ Executable describe(const fs::path& path, const Selection& selection, StopSignal
   return read_description(path, ending.output);
 }
 
+/// Whether the executables in `folder` can use a GPU; nothing where no build.json beside them says.
+std::optional<bool> built_with_cuda(const fs::path& folder) {
+  const fs::path path = folder / "build.json";
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return std::nullopt;
+  const auto build = nlohmann::json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
+  if (!build.is_object()) return std::nullopt;  // who records the build says what is wrong with it
+  return build.contains("cuda_version");
+}
+
+/// What the executables in `folder` would measure on, as far as that can be told without starting any of
+/// them: one that describes itself makes a context on its GPU, and would disturb whoever measures there.
+/// Empty where it cannot.
+std::string device_beforehand(const fs::path& folder, const std::string& device) {
+  if (device == "cpu") return device;
+  // Without a word on the device a build with CUDA takes the first GPU, any other the CPU.
+  if (!built_with_cuda(folder).value_or(!device.empty())) return {};
+  std::size_t index = 0;
+  if (!device.empty() && device != "cuda") {
+    const auto [end, error] = std::from_chars(device.data(), device.data() + device.size(), index);
+    if (error != std::errc() || end != device.data() + device.size()) return {};
+  }
+  return visible_gpu(index).value_or("");
+}
+
 }  // namespace
 
 Executable read_description(const fs::path& path, const std::string& text) {
@@ -138,13 +167,20 @@ bool holds_executables(const fs::path& folder) {
 std::vector<Executable> find_executables(const fs::path& folder, const Selection& selection,
                                          StopSignals& signals, DeviceLocks* locks) {
   std::vector<Executable> executables;
-  // The CPU is known by that name beforehand.
-  if (locks != nullptr && selection.device == "cpu") locks->take(selection.device);
-  for (const fs::path& path : require_benchmarks(folder)) {
+  const std::vector<fs::path> paths = require_benchmarks(folder);
+  const std::string likely = locks != nullptr ? device_beforehand(folder, selection.device) : std::string();
+  const bool taken_for_it = !likely.empty() && !locks->holds(likely);
+  if (taken_for_it) locks->take(likely);
+  bool is_used = false;
+  for (const fs::path& path : paths) {
     executables.push_back(describe(path, selection, signals));
+    if (locks == nullptr) continue;
     const Executable& found = executables.back();
-    if (locks != nullptr) locks->take(found.gpu_uuid.empty() ? found.device : found.gpu_uuid);
+    const std::string device = found.gpu_uuid.empty() ? found.device : found.gpu_uuid;
+    is_used = is_used || device == likely;
+    locks->take(device);
   }
+  if (taken_for_it && !is_used) locks->give_back(likely);
   return executables;
 }
 

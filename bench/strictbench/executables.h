@@ -45,8 +45,9 @@ std::filesystem::path own_folder();
 bool holds_executables(const std::filesystem::path& folder);
 
 /// All executables `bench_<operator>` in `folder` by name, each asked what it selects. With `locks` the
-/// device that an answer names is taken before the next is asked, since asking starts work on it. Throws
-/// UsageError with the executable's own line where it refuses, and Stopped on a stop signal.
+/// device is taken before any is asked, where it can be told beforehand, since asking makes a context on it;
+/// else what an answer names is, before the next. Throws UsageError with the executable's own line where it
+/// refuses, and Stopped on a stop signal.
 std::vector<Executable> find_executables(const std::filesystem::path& folder, const Selection& selection,
                                          StopSignals& signals, DeviceLocks* locks = nullptr);
 

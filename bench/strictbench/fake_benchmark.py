@@ -44,6 +44,8 @@ if "--delays" in flags:
     cases = [dict(case, delay=delay, name=case["name"].replace("/rows:", f"+{{delay * 100:g}}%/rows:"))
              for case in cases for delay in delays]
 
+if "--describe" in flags and CONFIG.get("log_describe"):
+    log(operator=operator, describes=device)
 if device == "cuda" and "gpu_name" not in CONFIG:
     sys.exit(print("--device cuda: no GPU here", file=sys.stderr) or 2)
 if "--describe" in flags:

@@ -1,7 +1,8 @@
 """Proves that two measurements never share a device or a folder, and that a lock goes with its owner.
 
-Usage: run_locks_test.py STRICTBENCH [unittest arguments]
+Usage: run_locks_test.py STRICTBENCH [unittest arguments], FAKE_NVML naming a library that plays a driver's
 """
+import json
 import os
 import signal
 import subprocess
@@ -100,6 +101,71 @@ class RunLocksTest(runner_testing.RunnerTestCase):
         self.assertIsNone(owner.poll())
         self.assertEqual(sorted(os.listdir(self.path("locks"))),
                          [f"strictbench.{name}.lock" for name in ("GPU-1", "GPU-2", "cpu")])
+
+    def play_gpus(self, cuda="13.0", **environment):
+        """Other executables, of a build with CUDA, and two GPUs: GPU-fake and GPU-fake-1."""
+        for name, value in {"STRICTBENCH_NVML": os.environ["FAKE_NVML"], "STRICTBENCH_FAKE_NVML": "gpus=2",
+                            **environment}.items():
+            self.addCleanup(os.environ.pop, name, None)
+            os.environ[name] = value
+        with open(os.path.join(self.path("other"), "build.json"), "w", encoding="utf-8") as stream:
+            json.dump({"cuda_version": cuda} if cuda else {"compiler": "GNU"}, stream)
+
+    def described(self):
+        log = self.path("other", "calls.log")
+        if not os.path.exists(log):
+            return 0
+        with open(log, encoding="utf-8") as stream:
+            return sum("describes" in line for line in stream)
+
+    def test_whoever_is_refused_has_asked_nothing_of_the_gpu(self):
+        gpu = {"gpu_name": "NVIDIA H200", "device": "cuda"}
+        owner = self.owner(**gpu, gpu_uuid="GPU-fake-1")
+        fake_benchmark.install(self.path("other"), "row_fold", **gpu, gpu_uuid="GPU-fake-1", log_describe=True)
+        for device, environment in ((["--device", "1"], {}), ([], {"CUDA_VISIBLE_DEVICES": "1"}),
+                                    (["--device", "cuda"], {"CUDA_VISIBLE_DEVICES": "GPU-fake-1,0"})):
+            self.play_gpus(**environment)
+            line = self.refused(*self.run_second(*device, folder=self.path("other")))
+            self.assertIn("GPU-fake-1 is being measured by", line)
+            os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+        self.assertEqual(self.described(), 0)
+        # Where the driver's library does not tell it has to be asked, and is refused all the same.
+        self.play_gpus(STRICTBENCH_FAKE_NVML="gpus=2 unlike=1")
+        self.assertIn("GPU-fake-1 is being", self.refused(*self.run_second("--device", "1", folder=self.path("other"))))
+        self.assertEqual(self.described(), 1)
+        self.assertIsNone(owner.poll())
+
+    def test_a_device_taken_for_another_is_given_back(self):
+        self.play_gpus()
+        for number, (options, cuda) in enumerate((
+                ({"gpu_name": "NVIDIA H200", "device": "cuda", "gpu_uuid": "GPU-other"}, "13.0"), ({}, "13.0"))):
+            fake_benchmark.install(self.path("other"), "row_fold", **options, behaviour="hang",
+                                   while_exists=self.path("hang"))
+            with open(self.path("hang"), "w", encoding="utf-8"):
+                pass
+            owner = subprocess.Popen(
+                self.command("run", "--executables", self.path("other"), "--out", self.path(f"out{number}"),
+                             "--processes", "1"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder)
+            self.addCleanup(owner.wait)
+            self.addCleanup(owner.kill)
+            self.assertTrue(wait_for(lambda: os.path.exists(self.path("other", "calls.log"))))
+            self.install("row_fold", gpu_name="NVIDIA H200", device="cuda", gpu_uuid="GPU-fake")
+            out = self.path(f"free{number}")
+            result = self.strictbench("run", "--executables", self.bin, "--out", out, "--processes", "1", "--device", "0")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            os.remove(self.path("hang"))
+            owner.kill()
+            owner.wait()
+            os.remove(self.path("other", "calls.log"))
+
+    def test_a_build_without_cuda_takes_no_gpu(self):
+        self.play_gpus()
+        owner = self.owner(gpu_name="NVIDIA H200", device="cuda", gpu_uuid="GPU-fake")
+        self.play_gpus(cuda="")
+        fake_benchmark.install(self.path("other"), "row_fold")
+        result = self.strictbench(*self.run_second(folder=self.path("other")))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIsNone(owner.poll())
 
     def test_a_lock_that_cannot_be_is_one_line(self):
         self.install("row_fold")
