@@ -284,6 +284,9 @@ void refuse_hopeless(const Side& baseline, const Side& contender, const CompareO
 Comparison compare(const Side& baseline, const Side& contender, const CompareOptions& options) {
   refuse_hopeless(baseline, contender, options);
   Comparison comparison = Comparer(baseline, contender, options).run();
+  // A baseline's failed process made no row worse: it is noted, and `accept` takes no such run.
+  comparison.process_failed = std::any_of(contender.runs.begin(), contender.runs.end(),
+                                          [](const RunRecord& run) { return run.failed > 0; });
   // Left-out rows are no reason to fail; a comparison of nothing at all is no reason to pass.
   const bool left_out = std::any_of(baseline.benchmarks.begin(), baseline.benchmarks.end(),
                                     [&](const Evidence& b) { return contender.not_asked_for(b.name); });

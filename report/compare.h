@@ -73,10 +73,12 @@ struct Comparison {
   std::size_t baseline_rows_read = 0;
   std::size_t contender_rows_read = 0;
   std::vector<std::string> notes;
-  bool process_failed = false;  // one that measured rows, which no row shows: no pass whatever they say
+  bool process_failed = false;  // of the contender's (in `ab` of either side): no pass whatever its rows say
 
   std::size_t count(Verdict verdict) const { return counts[static_cast<std::size_t>(verdict)]; }
   int exit_code() const;
+  /// Whether a process failed and no row is red for it: then this is said beside the rows.
+  bool failed_unseen() const;
   /// "pass", "regressed" or "undecided".
   std::string_view verdict() const;
 };

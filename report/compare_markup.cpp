@@ -55,9 +55,15 @@ void write_junit(std::ostream& out, const Comparison& comparison) {
     if (exit_code_of(verdict) == 1) failures += comparison.count(verdict);
     if (exit_code_of(verdict) == 3 || verdict == Verdict::skipped) skipped += comparison.count(verdict);
   }
+  const bool unseen = comparison.failed_unseen();
   out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
-  out << "<testsuites><testsuite name=\"strictbench compare\" tests=\"" << comparison.rows.size()
-      << "\" failures=\"" << failures << "\" errors=\"0\" skipped=\"" << skipped << "\">\n";
+  out << "<testsuites><testsuite name=\"strictbench compare\" tests=\""
+      << comparison.rows.size() + (unseen ? 1 : 0) << "\" failures=\"" << failures + (unseen ? 1 : 0)
+      << "\" errors=\"0\" skipped=\"" << skipped << "\">\n";
+  if (unseen) {
+    out << "<testcase classname=\"strictbench\" name=\"the run\"><failure type=\"failed\" message=\""
+        << process_failed_words << "\"/></testcase>\n";
+  }
   for (const ComparedRow& row : comparison.rows) {
     std::string message(name_of(row.verdict));
     if (!std::isnan(row.ratio)) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <ostream>
 #include <string>
+#include <string_view>
 
 #include "report/compare.h"
 
@@ -16,8 +17,12 @@ void write_markdown(std::ostream& out, const Comparison& comparison);
 /// The machine's form: one object, a line a row.
 void write_json(std::ostream& out, const Comparison& comparison);
 
-/// A test suite with a case a row: exit code 1 verdicts are failures, "cannot tell" ones are skipped.
+/// A test suite with a case a row: exit code 1 verdicts are failures, "cannot tell" ones are skipped. What no
+/// row is red for, a process that failed, is a case of its own.
 void write_junit(std::ostream& out, const Comparison& comparison);
+
+/// What every form says of Comparison::failed_unseen(); the notes say which.
+inline constexpr std::string_view process_failed_words = "a process failed behind its rows";
 
 /// "regressed: 3 slower, 1 failed of 56 rows".
 std::string headline(const Comparison& comparison);

@@ -78,6 +78,10 @@ std::string readable(double value, const ComparedRow& row) {
 std::string headline(const Comparison& comparison) {
   std::string text(comparison.verdict());
   const char* separator = ": ";
+  if (comparison.failed_unseen()) {
+    text.append(separator).append(process_failed_words);
+    separator = ", ";
+  }
   for (const Verdict verdict : all_verdicts) {
     const std::size_t count = comparison.count(verdict);
     if (count == 0) continue;

@@ -57,6 +57,7 @@ bool in_github_action() {
 }
 
 void write_annotations(std::ostream& out, const Comparison& comparison) {
+  if (comparison.failed_unseen()) out << "::error title=strictbench::" << process_failed_words << "\n";
   const auto red = static_cast<std::size_t>(
       std::count_if(comparison.rows.begin(), comparison.rows.end(),
                     [](const ComparedRow& row) { return exit_code_of(row.verdict) == 1; }));

@@ -89,10 +89,15 @@ ListedProcess listed_process(const json& entry, const fs::path& file, std::size_
   return process;
 }
 
+/// Whether the run ended before the process did, or before it began.
+bool not_measured(const ListedProcess& process) {
+  return process.status == "pending" || process.status == "running";
+}
+
 /// "row_fold, process 3 crashed: signal 11".
 std::string fate_of(const ListedProcess& process) {
   std::string fate = process.title;
-  if (process.status == "pending" || process.status == "running") {
+  if (not_measured(process)) {
     fate += " was not measured";
   } else if (process.status == "timed_out") {
     fate += " timed out";
@@ -125,7 +130,9 @@ void read_folder(const fs::path& folder, Side& side, SideReader& reader) {
     refuse(folder, "holds no run.json, so it is no result folder; give one, or name Google Benchmark files");
   }
   const json run = read_run(run_file);
-  RunRecord record{folder.string(), text_of(run, "status"), 0, {}};
+  RunRecord record;
+  record.folder = folder.string();
+  record.status = text_of(run, "status");
   if (const auto names = run.find("not_selected"); names != run.end() && names->is_array()) {
     for (const json& name : *names) {
       if (name.is_string()) record.not_selected.insert(name.get<std::string>());
@@ -138,6 +145,7 @@ void read_folder(const fs::path& folder, Side& side, SideReader& reader) {
   for (ListedProcess& process : processes) {
     const bool ok = process.status == "ok";
     record.not_ok += ok ? 0 : 1;
+    record.failed += ok || not_measured(process) ? 0 : 1;
     const fs::path file = folder / process.file;
     if (process.file.empty() || !fs::exists(file, ignored)) {
       if (ok) refuse(run_file, "lists " + printable(process.file) + " as measured, and it is not there");

@@ -82,6 +82,7 @@ struct RunRecord {
   std::string folder;
   std::string status;
   std::size_t not_ok = 0;              // processes that did not end ok
+  std::size_t failed = 0;              // of these, those that began: they failed, crashed or timed out
   std::set<std::string> not_selected;  // cases that exist and that the run was not asked for
 };
 

@@ -226,6 +226,20 @@ TEST(ResultFolder, AProcessThatFailedBehindGoodRowsIsNoted) {
   EXPECT_TRUE(side.find("a")->has_number());
   ASSERT_EQ(side.notes.size(), 1U);  // the other one is told by its row
   EXPECT_EQ(side.notes[0], "op, process 0 failed: exited with code 1; its rows are compared all the same");
+  EXPECT_EQ(side.runs.at(0).failed, 2U);
+}
+
+TEST(ResultFolder, AProcessThatWasNotMeasuredHasNotFailed) {
+  const Folder folder;
+  folder.write("run.json", Json{{"status", "interrupted"},
+                                {"processes",
+                                 {process("op.0.json", "ok", {{"cases", {"a"}}}),
+                                  process("op.1.json", "running", {{"process", 1}, {"cases", {"a"}}}),
+                                  process("op.2.json", "pending", {{"process", 2}, {"cases", {"a"}}})}}});
+  folder.write("op.0.json", file_of({row("a", 1)}));
+  const Side side = read_side({folder.path()}, "real_time");
+  EXPECT_EQ(side.runs.at(0).not_ok, 2U);
+  EXPECT_EQ(side.runs.at(0).failed, 0U);
 }
 
 TEST(ResultFolder, GoogleBenchmarksSuffixHidesNoRowOfACrashedProcess) {

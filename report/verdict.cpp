@@ -56,6 +56,12 @@ int Comparison::exit_code() const {
   return code;
 }
 
+bool Comparison::failed_unseen() const {
+  return process_failed && std::ranges::none_of(all_verdicts, [this](Verdict verdict) {
+           return exit_code_of(verdict) == 1 && count(verdict) > 0;
+         });
+}
+
 std::string_view Comparison::verdict() const {
   const int code = exit_code();
   return code == 0 ? "pass" : code == 1 ? "regressed" : "undecided";

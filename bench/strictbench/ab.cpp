@@ -132,7 +132,7 @@ class Ab {
       const std::string line = suspect_line(suspects_of(*record));
       if (!line.empty()) comparison.notes.push_back(side + line);
     }
-    comparison.process_failed = failed_unseen(base_) || failed_unseen(head_);
+    comparison.process_failed = comparison.process_failed || failed_unseen(base_) || failed_unseen(head_);
     deliver(comparison, arguments_.delivery);
     std::fprintf(stderr, "results: %s\n", folder_.c_str());
     return comparison.exit_code();

@@ -207,7 +207,10 @@ class AbTest(runner_testing.RunnerTestCase):
                                           "its rows are compared all the same$")
                 # Read alone, such a folder says so too.
                 folders = ("--baseline", os.path.join(self.out, "base"), "--contender", os.path.join(self.out, "head"))
-                self.assertEqual(self.strictbench("compare", *folders).stdout.count("cannot tear down"), 5)
+                compared = self.strictbench("compare", *folders, "--threshold", "0.01")
+                self.assertEqual(compared.stdout.count("cannot tear down"), 5)
+                # A baseline's process that failed made nothing worse.
+                self.assertEqual(compared.returncode, 1 if side == "head" else 0, compared.stdout)
                 self.assertIn("cannot tear down", self.strictbench("table", os.path.join(self.out, side)).stdout)
 
     def test_a_wrong_result_is_wrong(self):

@@ -12,6 +12,7 @@ import shutil
 import signal
 import sys
 import time
+import xml.etree.ElementTree
 
 import runner_testing
 from runner_testing import gone, wait_for
@@ -169,6 +170,28 @@ class RunFaultsTest(runner_testing.RunnerTestCase):
         self.assertFalse(os.path.exists(os.path.join(self.out, "bad.0.json")))
         self.assertRegex(result.stdout,
                          r"failed   bad/legacy/\S+ and 1 more: exited with code 3: out of memory")
+
+    def test_compared_a_process_that_failed_behind_good_rows_is_no_pass_in_any_form(self):
+        self.failing("exit 1 at the end")
+        words = "a process failed behind its rows"
+        baseline = os.path.join(self.out, "bad.0.json")  # a file says nothing of how its process ended
+        sides = ("compare", "--baseline", baseline, "--contender", self.out, "--threshold", "0.2")
+        text = self.strictbench(*sides)
+        self.assertEqual(text.returncode, 1, text.stdout + text.stderr)
+        self.assertTrue(text.stdout.startswith(f"regressed: {words}, "), text.stdout)
+        document = json.loads(self.strictbench(*sides, "--format", "json").stdout)
+        self.assertEqual((document["verdict"], document["exit_code"]), ("regressed", 1))
+        self.assertFalse({row["verdict"] for row in document["rows"]} & {"slower", "missing", "failed", "wrong"})
+        self.assertIn("cannot tear down", " ".join(document["notes"]))
+        self.assertIn(f"**regressed: {words}", self.strictbench(*sides, "--format", "markdown").stdout)
+        suite = xml.etree.ElementTree.fromstring(self.strictbench(*sides, "--format", "junit").stdout)[0]
+        self.assertEqual((suite.get("failures"), suite.get("tests")), ("1", str(len(document["rows"]) + 1)))
+        self.assertEqual([case.get("name") for case in suite if case.find("failure") is not None], ["the run"])
+        told = self.strictbench(*sides, env={**os.environ, "GITHUB_ACTIONS": "true"}).stdout
+        self.assertIn(f"::error title=strictbench::{words}\n", told)
+        table = self.strictbench("table", self.out)
+        self.assertEqual(table.returncode, 0)
+        self.assertIn("cannot tear down", table.stdout)
 
     # Writing
 

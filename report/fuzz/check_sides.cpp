@@ -101,7 +101,8 @@ void check_comparison(const Side& baseline, const Side& contender, const Compari
       worst = exit_code_of(verdict) == 1 ? 1 : std::max(worst, exit_code_of(verdict));
   }
   require(sum == comparison.rows.size(), "the counts do not sum up");
-  require(comparison.exit_code() == worst, "the exit code is not that of the gravest row");
+  require(comparison.exit_code() == (comparison.process_failed ? 1 : worst),
+          "the exit code is neither that of the gravest row nor of a process that failed");
   check_as_json(comparison);
   check_terminal(written([&](std::ostream& out) { write_text(out, comparison, false); }));
   check_terminal(written([&](std::ostream& out) { write_text(out, comparison, true); }), true);
