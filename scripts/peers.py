@@ -32,14 +32,16 @@ peer is marked `slower`, or `floor above` where the floor of the strict definiti
 peer's time. CUB on columns that were laid out for it beforehand is shown and not counted.
 
 Exit codes: 0; 1 slower somewhere without that excuse, slower in the geometric mean, bits of ours that differ, or a
-program that failed; 2 unusable input or no PyTorch; 3 no GPU, or nothing to compare.
+program that failed; 2 unusable input or no PyTorch; 3 no GPU, or nothing to compare; 129, 130, 143 ended by a signal.
 """
 from __future__ import annotations
 
 import argparse
 import datetime
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -50,6 +52,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "report" / folder) for folder in ("peers", "pictures")]
 
 import peer_table  # noqa: E402  (found through the line above)
+from device_lock import Taken, device_lock  # noqa: E402
 from result_folder import UnusableInput, load, parse  # noqa: E402
 from whole_file import write_whole  # noqa: E402
 from words import plain, speak_utf8  # noqa: E402
@@ -65,7 +68,7 @@ LONGEST = 240  # seconds for one program; a whole session takes a third of it
 
 
 class Ended(Exception):
-    """A program ended in a way that ends this one: its exit code, and one line where it has not said one itself."""
+    """What ends this program: its exit code, and one line, empty where another program has said why."""
 
     def __init__(self, code: int, line: str = "") -> None:
         super().__init__(line)
@@ -134,19 +137,26 @@ def measured(options: argparse.Namespace) -> tuple[peer_table.Peers, int]:
         if options.result is None:
             run_ours(build, options, cases, folder)
         peer_table.add_rows(peers, folder)
+    with device_lock(peers.context.get("gpu_uuid", "")):
+        return peers, ask_peers(peers, {"peers_cuda": [str(cuda), *cases], "pytorch.py": [*pytorch, *cases]})
+
+
+def ask_peers(peers: peer_table.Peers, programs: dict[str, list[str]]) -> int:
+    """Adds what each program answers; 1 where one failed, which costs the others nothing."""
     failed = 0
-    for name, command in (("peers_cuda", [str(cuda)]), ("pytorch.py", pytorch)):
+    for name, command in programs.items():
         print(f"asking {name}", file=sys.stderr, flush=True)
         try:
-            answers = output_of([*command, *cases], name)
+            answers = output_of(command, name)
         except Ended as ended:
             if ended.code != 1:
                 raise
-            print(f"peers.py: {plain(str(ended) or name + ' failed', 1000)}: the table lacks its answers", file=sys.stderr)
+            said = plain(str(ended) or f"{name} failed", 1000)
+            print(f"peers.py: {said}: the table lacks its answers", file=sys.stderr)
             failed = 1
         else:
             peer_table.add_answers(peers, answers, Path(name))
-    return peers, failed
+    return failed
 
 
 def options_of(arguments: Optional[list[str]]) -> argparse.Namespace:
@@ -179,9 +189,27 @@ def options_of(arguments: Optional[list[str]]) -> argparse.Namespace:
     return options
 
 
+def require_writable(path: Optional[Path]) -> None:
+    """Before anything is measured, so that it is not measured for nothing."""
+    if path and (path.is_dir() or not os.access(path if path.exists() else path.absolute().parent, os.W_OK)):
+        raise Ended(2, f"{path}: cannot be written")
+
+
+def end_with_signals() -> None:
+    """A stop signal ends what runs for us, and then this program; one that is ignored stays so."""
+    def stop(number: int, _: Any) -> None:
+        raise Ended(128 + number)
+
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, stop)
+
+
 def main(arguments: Optional[list[str]] = None) -> int:
     options = options_of(arguments)
     try:
+        require_writable(options.out)
+        require_writable(options.markdown)
         if options.record:
             peers, failed = peer_table.from_record(load(options.record), options.record), 0
         else:
@@ -194,7 +222,7 @@ def main(arguments: Optional[list[str]] = None) -> int:
         if str(ended):
             print(f"peers.py: {plain(str(ended), 1000)}", file=sys.stderr)
         return ended.code
-    except UnusableInput as error:
+    except (Taken, UnusableInput) as error:
         print(f"peers.py: {plain(str(error), 1000)}", file=sys.stderr)
         return 2
     except OSError as error:
@@ -206,4 +234,5 @@ def main(arguments: Optional[list[str]] = None) -> int:
 
 if __name__ == "__main__":
     speak_utf8()
+    end_with_signals()
     sys.exit(main())

@@ -2,12 +2,15 @@
 """scripts/peers.py from its command line to its table, with programs that play a GPU's part."""
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -29,7 +32,12 @@ print("a summary for people")
 sys.exit(int(os.environ.get("RUN_CODE", 0)))
 """
 CUDA = """
-import json, os, sys
+import fcntl, json, os, sys
+with open(os.environ["STRICTBENCH_LOCKS"] + "/strictbench.GPU-a.lock") as lock:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        sys.exit("nobody holds the lock of the GPU")
+    except BlockingIOError: pass
 if "CUDA_CODE" in os.environ: sys.exit(int(os.environ["CUDA_CODE"]))
 print(json.dumps({"gpu_uuid": "GPU-a", "answers": [{"case": case, "who": "tuned", "repeatable": True,
                   "batch_invariant": True} for case in sys.argv[1:]]}))
@@ -56,7 +64,8 @@ class Peers(unittest.TestCase):
 
     def run_peers(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([ROOT / "scripts" / "peers.py", *arguments], capture_output=True, text=True,
-                              env={**os.environ, "TMPDIR": str(self.folder), **environment})
+                              env={**os.environ, "TMPDIR": str(self.folder),
+                                   "STRICTBENCH_LOCKS": str(self.folder / "locks"), **environment})
 
     def measure(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return self.run_peers("--build", str(self.folder), "--python", str(self.folder / "python"), "--filter",
@@ -112,10 +121,40 @@ class Peers(unittest.TestCase):
         self.one_line(self.measure(PYTORCH_SAYS="nonsense"), 2, "its output is not JSON")
         self.one_line(self.measure(PYTORCH_SAYS="[1]"), 2, "not a JSON object")
 
+    def test_a_gpu_that_another_one_measures_on_is_left_alone(self) -> None:
+        (self.folder / "locks").mkdir()
+        with open(self.folder / "locks" / "strictbench.GPU-a.lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.one_line(self.measure(), 2, "GPU-a is being measured by another process; two at once")
+            lock.write(json.dumps({"pid": 7, "user": "alice", "since": "now", "command": "strictbench run"}))
+            lock.flush()
+            self.one_line(self.measure(), 2, "measured by alice, process 7, since now: strictbench run;")
+        self.assertEqual(self.measure().returncode, 0)
+        (self.folder / "locks" / "strictbench.GPU-a.lock").unlink()
+        (self.folder / "locks" / "strictbench.GPU-a.lock").symlink_to("/dev/null")
+        self.one_line(self.measure(), 2, "cannot lock")
+
     def test_our_run_that_failed_or_was_refused(self) -> None:
         self.assertEqual(self.measure(RUN_CODE="1").returncode, 0)  # rows are what counts
         self.one_line(self.measure(RUN_CODE="2"), 2, "")
         self.assertEqual(self.measure(RUN_CODE="143").returncode, 143)
+
+    def test_a_stop_signal_ends_what_runs_and_leaves_nothing(self) -> None:
+        (self.folder / "bin" / "strictbench").write_text(
+            f"#!{sys.executable}\nimport os, time\nopen('{self.folder}/pid', 'w').write(str(os.getpid()))\ntime.sleep(60)\n")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            (self.folder / "pid").unlink(missing_ok=True)
+            with subprocess.Popen([ROOT / "scripts" / "peers.py", "--build", self.folder, "--python",
+                                   self.folder / "python"], stderr=subprocess.PIPE, text=True,
+                                  env={**os.environ, "TMPDIR": str(self.folder)}) as started:
+                end = time.monotonic() + 20
+                while not ((self.folder / "pid").exists() and (self.folder / "pid").read_text()):
+                    self.assertLess(time.monotonic(), end)
+                    time.sleep(0.01)
+                started.send_signal(number)
+                self.assertEqual((started.wait(20), started.stderr.read()), (128 + number, ""))
+            self.assertRaises(ProcessLookupError, os.kill, int((self.folder / "pid").read_text()), 0)
+            self.assertEqual([path.name for path in self.folder.glob("strictbench-peers.*")], [])
 
     def test_the_command_line(self) -> None:
         record = self.folder / "record.json"
@@ -123,6 +162,9 @@ class Peers(unittest.TestCase):
                       ("--filter", "no such case")):
             done = self.run_peers(*words)
             self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+        self.one_line(self.measure("--keep", str(self.folder / "kept"), "--out", str(self.folder)), 2, "cannot be written")
+        self.one_line(self.measure("--markdown", str(self.folder / "none" / "x")), 2, "cannot be written")
+        self.assertFalse((self.folder / "kept").exists())
         for text in ("", "[]", '{"cases": 3}', '{"cases": [{"case": "a/b:c", "contenders": [{"who": []}]}]}'):
             record.write_text(text)
             done = self.run_peers("--from", str(record))

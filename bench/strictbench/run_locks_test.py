@@ -4,8 +4,10 @@ Usage: run_locks_test.py STRICTBENCH [unittest arguments], FAKE_NVML naming a li
 """
 import json
 import os
+import pathlib
 import signal
 import subprocess
+import sys
 import unittest
 
 import fake_benchmark
@@ -166,6 +168,17 @@ class RunLocksTest(runner_testing.RunnerTestCase):
         result = self.strictbench(*self.run_second(folder=self.path("other")))
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertIsNone(owner.poll())
+
+    def test_scripts_that_measure_take_the_same_lock(self):
+        sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+        import device_lock
+        self.install("row_fold", gpu_name="NVIDIA H200", device="cuda", gpu_uuid="GPU-1:2")
+        with device_lock.device_lock("GPU-1:2"):
+            self.assertRegex(self.refused(*self.run_second()), rf"GPU-1:2 is being measured by \S+, process {os.getpid()}, "
+                                                               r"since 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ: .*run_locks_test")
+        owner = self.owner(gpu_name="NVIDIA H200", device="cuda", gpu_uuid="GPU-1:2")
+        with self.assertRaisesRegex(device_lock.Taken, rf"^GPU-1:2 is being measured by \S+, process {owner.pid}, since"):
+            device_lock.device_lock("GPU-1:2").__enter__()
 
     def test_a_lock_that_cannot_be_is_one_line(self):
         self.install("row_fold")
