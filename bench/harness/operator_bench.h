@@ -98,14 +98,12 @@ struct OperatorBench {
 /// The operator's shapes on a kind of device. Each bench file defines it.
 OperatorBench operator_bench(Device device);
 
-/// The names of a table's timed variants on a device, in the table's order. `tuned` is not one of them yet:
-/// by turns with it, rows that just fit the L2 take up to 59 % longer than the baseline says (row_fold/new,
-/// 4096 x 4096 in fp16, H200), so it waits for a baseline that was measured with it.
+/// The names of a table's variants on a device, in the table's order.
 template <class Table>
 std::vector<std::string> variant_names(const Table& table, Device device) {
   std::vector<std::string> names;
   for (const auto& variant : table)
-    if (variant.device == device && variant.timed) names.emplace_back(variant.name);
+    if (variant.device == device) names.emplace_back(variant.name);
   return names;
 }
 

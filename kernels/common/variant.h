@@ -18,7 +18,6 @@ struct Variant {
   std::string_view name;
   Device device;
   void (*launch)(const Args&, Stream);
-  bool timed = true;  ///< else tested with the others and not timed beside them
 };
 
 }  // namespace strictbench

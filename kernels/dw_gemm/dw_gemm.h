@@ -105,7 +105,7 @@ inline constexpr Variant<Args> variants[] = {
     {"legacy", Device::cuda, naive_recursive},
     {"legacy_loop", Device::cuda, naive_loop},  // up to leaf_tokens
     {"new", Device::cuda, by_token_count},
-    {"tuned", Device::cuda, register_tiles, /*timed=*/false},
+    {"tuned", Device::cuda, register_tiles},
 #endif
 #ifdef STRICTBENCH_HAS_CUBLAS
     {"cublas", Device::cuda, cublas},

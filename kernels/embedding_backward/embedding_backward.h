@@ -110,7 +110,7 @@ inline constexpr Variant<Args> variants[] = {
 #ifdef STRICTBENCH_HAS_CUDA
     {"legacy", Device::cuda, vocab_grid},
     {"new", Device::cuda, sorted_segments},
-    {"tuned", Device::cuda, hot_and_cold_runs, /*timed=*/false},
+    {"tuned", Device::cuda, hot_and_cold_runs},
 #endif
     {"legacy", Device::cpu, cpu_vocab_grid},
     {"new", Device::cpu, cpu_sorted_segments},
@@ -121,7 +121,7 @@ inline constexpr Variant<Args> whole_variants[] = {
 #ifdef STRICTBENCH_HAS_CUDA
     {"legacy", Device::cuda, vocab_grid},
     {"new", Device::cuda, sorted_whole},
-    {"tuned", Device::cuda, hot_and_cold_whole, /*timed=*/false},
+    {"tuned", Device::cuda, hot_and_cold_whole},
 #endif
     {"legacy", Device::cpu, cpu_vocab_grid},
     {"new", Device::cpu, cpu_sorted_whole},

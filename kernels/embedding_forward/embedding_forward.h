@@ -79,7 +79,7 @@ inline constexpr Variant<Args> variants[] = {
 #ifdef STRICTBENCH_HAS_CUDA
     {"legacy", Device::cuda, widen_table},
     {"new", Device::cuda, gather_then_widen},
-    {"tuned", Device::cuda, stream_rows, /*timed=*/false},
+    {"tuned", Device::cuda, stream_rows},
 #endif
     {"legacy", Device::cpu, cpu_widen_table},
     {"new", Device::cpu, cpu_gather_then_widen},

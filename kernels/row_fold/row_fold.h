@@ -33,7 +33,7 @@ void cpu_one_pass(const Args& args, Stream stream);      // CPU: a strip of colu
 inline constexpr Variant<Args> variants[] = {
 #ifdef STRICTBENCH_HAS_CUDA
     {"legacy", Device::cuda, launch_per_row},         {"new", Device::cuda, one_launch},
-    {"tuned", Device::cuda, strips, /*timed=*/false},
+    {"tuned", Device::cuda, strips},
 #endif
     {"legacy", Device::cpu, cpu_pass_per_row},        {"new", Device::cpu, cpu_one_pass},
 };
