@@ -44,6 +44,10 @@ std::vector<Shape> gpu_shapes() {
             tokens == 512 && (part == Part::whole ? uniform : ids == Ids::zipf);  // one of each part
         all.push_back({tokens, 151936, 4096, ids, part, Dtype::bf16, legacy});
       }
+  for (const std::int64_t hidden : {1024, 2048})
+    for (const std::int64_t tokens : {4096, 32768})
+      for (const Ids ids : {Ids::uniform, Ids::zipf})
+        all.push_back({tokens, 151936, hidden, ids, Part::kernel, Dtype::bf16, false});
   for (const Dtype dtype : {Dtype::fp32, Dtype::fp16})
     all.push_back({512, 32000, 4096, Ids::uniform, Part::kernel, dtype, false});
   return all;

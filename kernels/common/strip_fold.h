@@ -91,7 +91,7 @@ struct Ring {
   __device__ void init() {
     if (threadIdx.x < stages) {
       full[threadIdx.x].init(32);
-      empty[threadIdx.x].init(folders);
+      empty[threadIdx.x].init(32 * folders);
     }
     __syncthreads();
   }
@@ -262,7 +262,6 @@ __device__ float fold_rows(Ring<T, folders, stages, batches, batch>& ring, int f
   constexpr int pitch = folders * columns * static_cast<int>(sizeof(T));
   constexpr int step = rows_at_once<T>;
   constexpr int reads = batch / step;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
   Index left = (rows + batch - 1) / batch;  // batches
   const std::uint32_t begin = shared_address(&ring.rows[0][0][folder * columns]) + piece_of_lane<T>(pitch);
   float acc = 0.0f;
@@ -281,8 +280,7 @@ __device__ float fold_rows(Ring<T, folders, stages, batches, batch>& ring, int f
   for (; left > 1; --left) {
     from += batch * pitch;
     if (--in_stage == 0) {
-      __syncwarp();
-      if (lane == 0) ring.empty[slot_of(stage)].arrive();
+      ring.empty[slot_of(stage)].arrive();
       ++stage;
       if (!next_is_full) ring.full[slot_of(stage)].wait(parity_of(stage));
       next_is_full = ring.full[slot_of(stage + 1)].test(parity_of(stage + 1));
@@ -297,8 +295,7 @@ __device__ float fold_rows(Ring<T, folders, stages, batches, batch>& ring, int f
 #pragma unroll
     for (int i = 0; i < reads; ++i) now[i] = next[i];
   }
-  __syncwarp();
-  if (lane == 0) ring.empty[slot_of(stage)].arrive();
+  ring.empty[slot_of(stage)].arrive();
 #pragma unroll
   for (int i = 0; i < reads; ++i) acc = added<T>(acc, now[i]);
   return acc;
