@@ -126,16 +126,19 @@ def add_rows(peers: Peers, folder: Path) -> None:
             contender = mine.contender(variant)
             contender.timer, contender.us = "graph", time and time * 1e6
             contender.error = "" if time else f"{measured.status()}: {measured.message()}"
-    floors: dict[str, list[float]] = {}
+    floors: dict[str, dict[str, list[float]]] = {}  # of each variant: one that may add in any order has a lower one
     for file in files_of(folder):
         for row in single_rows(load_benchmarks(file)["benchmarks"]):
             parsed, floor = parse_name(row["name"]), row.get("floor_us")
             if parsed and ("timer", "graph") in parsed[0].shape and type(floor) in (int, float) and (
                     SHORTEST_US <= floor <= LONGEST_US):
                 keys = [f"{key}:{value}" for key, value in parsed[0].shape if key != "timer"]
-                floors.setdefault("/".join([parsed[0].operator, *keys]), []).append(floor)
+                of_case = floors.setdefault("/".join([parsed[0].operator, *keys]), {})
+                of_case.setdefault(parsed[1], []).append(floor)
     for name, case in peers.cases.items():
-        case.floor_us = statistics.median(floors[name]) if name in floors else case.floor_us
+        ours = case.ours()
+        if ours and ours.who in floors.get(name, {}):
+            case.floor_us = statistics.median(floors[name][ours.who])
     for key in ("gpu_name", "gpu_uuid", "git_commit", "driver_version", "cuda_version", "boot_id"):
         said = results.said(key)
         if len(said) > 1:

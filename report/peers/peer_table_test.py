@@ -100,6 +100,7 @@ class Files(unittest.TestCase):
         for process, us in enumerate((10, 12, 11)):
             self.rows(process, [{"name": name.format("tuned", "graph"), "real_time": us, "floor_us": 2.5},
                                 {"name": name.format("tuned", "cold"), "real_time": 50, "floor_us": 9},
+                                {"name": name.format("cublas", "graph"), "real_time": 5, "floor_us": 1},
                                 {"name": name.format("new", "graph"), "real_time": 0, "error_occurred": True,
                                  "error_message": "check failed: x"},
                                 {"name": name.replace("1024", "7").format("new", "graph"), "real_time": 1}],
