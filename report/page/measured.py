@@ -165,8 +165,8 @@ def floors(report: Report) -> Markup:
     heads = [("row", ""), ("time", "number"), ("floor", "number"), ("share", "number"), ("0 to 100 %", "")]
     return section("floors", title, table("Share of floor, the furthest from it first", heads,
                                           [row for _, row in sorted(rows, key=lambda pair: pair[0])], "floors", True),
-                   lead="The least time the hardware allows, divided by the time measured: 100 % cannot be improved "
-                        "on.")
+                   lead="The least time that bytes, chains and instructions leave by the ceilings measured beside, "
+                        "divided by the time measured. Above 100 % a ceiling was measured too low.")
 
 
 def fact_text(side: Optional[Side], key: str) -> str:
