@@ -148,7 +148,10 @@ class Measurer::Shape {
 
     double sample() {
       double sum = 0;
-      for (const auto& sampler : samplers) sum += sampler->sample();
+      for (const auto& sampler : samplers) {
+        sampler->refresh();
+        sum += sampler->sample();
+      }
       return sum / static_cast<double>(samplers.size());
     }
   };

@@ -28,6 +28,10 @@ class Sampler {
   virtual ~Sampler() = default;
   /// Seconds per call; the work is complete when it returns. Throws std::runtime_error if a launch failed.
   virtual double sample() = 0;
+  /// What a sample that counts needs before: a call that is not timed, where the caches should hold what this
+  /// case leaves there and not what the one before did. Never between poisoning outputs and comparing them:
+  /// what is compared must have been written by the timed calls.
+  virtual void refresh() {}
 };
 
 /// A call longer than this is sampled twice a process, by the very launches that are checked.

@@ -67,7 +67,10 @@ std::vector<double> time_by_graph(Backend& backend, const Call& call) {
   const auto sampler = backend.make_sampler(Timer::graph, call, calls_per_sample(Timer::graph, one));
   for (int i = 0; i < warm_up_samples(Timer::graph); ++i) sampler->sample();
   std::vector<double> samples;
-  for (int i = 0; i < 20; ++i) samples.push_back(sampler->sample() * 1e6);
+  for (int i = 0; i < 20; ++i) {
+    sampler->refresh();
+    samples.push_back(sampler->sample() * 1e6);
+  }
   return samples;
 }
 

@@ -140,8 +140,8 @@ template <int levels, int rows, bool vectors>
 __global__ void __launch_bounds__(threads, rows == 4 ? 3 : 2)
     climb_tree(Shape shape, const std::uint16_t* x, const std::uint16_t* dy, std::uint16_t* dw) {
   constexpr int height = lanes * rows;
-  __shared__ float x_rows[leaf_tokens][width];
-  __shared__ float dy_rows[leaf_tokens][height];
+  __shared__ __align__(16) float x_rows[leaf_tokens][width];
+  __shared__ __align__(16) float dy_rows[leaf_tokens][height];
   __shared__ Range x_range;
   __shared__ Range dy_range;
   const int column = column_lane() * run;

@@ -155,7 +155,7 @@ void launch(const Args& args, const Index* ids, const Index* positions, Stream s
 bool takes_pieces(const Args& args) {
   bool evenly = false;
   with_types(args, [&]<class Id, class Grad, class Weight>() { evenly = cuts_evenly<Grad, Weight>(args); });
-  return evenly && args.shape.tokens < (std::int64_t{1} << 31);
+  return evenly && args.shape.tokens < (std::int64_t{1} << 30);  // rows and what lies ahead count in int
 }
 
 }  // namespace
@@ -176,6 +176,7 @@ void hot_and_cold_whole(const Args& args, Stream stream) {
   if (tokens == 0 || vocab == 0 || hidden == 0 || !takes_pieces(args) ||
       vocab >= std::numeric_limits<std::uint32_t>::max())
     return sorted_whole(args, stream);
+  validate_workspace(args);  // before anything is under way
   // Zeroing needs no order where a row may be written twice: what memory does while ids are sorted is free.
   const std::int64_t row_bytes = hidden * static_cast<std::int64_t>(size_of(args.dweight.dtype));
   const std::int64_t bytes = tokens <= few_tokens ? zeroed_while_sorting / 4 : zeroed_while_sorting;

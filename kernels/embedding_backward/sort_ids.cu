@@ -1,7 +1,8 @@
 /// What the segment variants read: ids in ascending order with their positions, by CUB's stable radix sort.
 ///
-/// Small inputs are bounded by launches (CUB sorts up to a few thousand pairs in one), large ones by eight
-/// passes over 16 bytes a token, one for each byte of an id.
+/// Small inputs are bounded by launches (CUB sorts up to a few thousand pairs in one), large ones by a
+/// pass for each byte of an id: eight over 16 bytes a token, or of the narrow order those that the vocabulary
+/// has, over 8.
 #include <algorithm>
 #include <bit>
 #include <cub/device/device_radix_sort.cuh>
@@ -142,6 +143,8 @@ void sort_ids(const Args& args, Stream stream) {
     sort_pairs(args, space, space.second, space.first, stream);
   }
 }
+
+void validate_workspace(const Args& args) { divide(args); }
 
 NarrowOrder sort_ids_narrow(const Args& args, Stream stream) {
   validate_sort(args, nullptr);

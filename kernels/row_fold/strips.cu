@@ -152,13 +152,16 @@ void launch_strips(const T* rows, const Flattened& shape, float* out, Stream str
   check_launch();
 }
 
-int multiprocessors() {
+int attribute(cudaDeviceAttr which) {
   int device = 0;
-  int count = 0;
+  int value = 0;
   cuda_check(cudaGetDevice(&device));
-  cuda_check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
-  return count;
+  cuda_check(cudaDeviceGetAttribute(&value, which, device));
+  return value;
 }
+
+/// Whether a block may have the ring: not on every GPU of these compute capabilities.
+bool ring_fits() { return attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) >= 132 * 1024; }
 
 /// Whether every row is cut evenly into pieces that can be copied.
 template <class T>
@@ -178,9 +181,9 @@ void strips(const Args& args, Stream stream) {
   if (shape.cols == 0) return;
   with_elements(args.rows, shape.columns, [&]<class T, class Columns>(const T* rows, const Columns& columns) {
     if constexpr (std::is_same_v<Columns, AdjacentColumns>) {
-      if (shape.rows > few_rows && cuts_evenly(rows, shape)) {
+      if (shape.rows > few_rows && cuts_evenly(rows, shape) && ring_fits()) {
         const std::int64_t strips_in_all = ceil_div(shape.cols, strip::columns);
-        const int sms = multiprocessors();
+        const int sms = attribute(cudaDevAttrMultiProcessorCount);
         if (strips_in_all <= sms) return launch_strips<1>(rows, shape, args.out, stream);
         if (strips_in_all <= 2 * sms) return launch_strips<2>(rows, shape, args.out, stream);
         return launch_strips<4>(rows, shape, args.out, stream);

@@ -78,7 +78,9 @@ class PeerCase:
         ratio = self.ratio(fastest := self.fastest_peer())
         if ratio is None or ratio * WITHIN >= 1:
             return ""
-        return "floor above" if self.floor_us and self.floor_us > fastest.us else "slower"
+        # A floor above our own time is a wrong one, and excuses nothing.
+        excuses = self.floor_us and fastest.us < self.floor_us <= 1.05 * self.ours().us
+        return "floor above" if excuses else "slower"
 
     def broken(self) -> list[str]:
         """What of ours does not keep the definition's promise."""

@@ -59,6 +59,10 @@ class Marks(unittest.TestCase):
         self.assertEqual(self.mark(None, tuned=10.0), "")
         self.assertEqual(self.mark(None, pytorch=10.0), "")
 
+    def test_a_floor_above_our_own_time_excuses_nothing(self) -> None:
+        peers = session((FOLD, 1e9, {"tuned": 500, "pytorch": 6}))
+        self.assertEqual(peers.cases[FOLD].mark(), "slower")
+
 
 class Means(unittest.TestCase):
     def test_geometric(self) -> None:
