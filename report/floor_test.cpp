@@ -101,11 +101,26 @@ TEST(TableFloor, AShareAboveOneStands) {
   EXPECT_TRUE(holds(markdown_of(table), "| 120.0 % |")) << markdown_of(table);
 }
 
+TEST(TableFloor, AShareThatIsAbsurdIsNotSpeltOut) {
+  const SpeedupTable table =
+      make_table(side_of({file_of({row(name_of("new"), 1000, {{"floor_us", 1e15}})})}), {});
+  EXPECT_TRUE(holds(markdown_of(table), "| over 1,000 % |")) << markdown_of(table);
+}
+
+TEST(TableFloor, AFloorAboveTheTimeIsNamed) {
+  const auto said = [](double floor_us) {
+    const Json fresh = row(name_of("new"), 1000, {{"floor_us", floor_us}});
+    return markdown_of(make_table(side_of({file_of({row(name_of("legacy"), 3000), fresh})}), {}));
+  };
+  EXPECT_FALSE(holds(said(1.04), "measured too low")) << said(1.04);
+  EXPECT_TRUE(holds(said(1.06), "; more than 105 %: a ceiling was measured too low")) << said(1.06);
+}
+
 TEST(TableFloor, WhatIsNoTimeIsNoFloor) {
-  for (const Json& floor :
-       {Json(0), Json(-1), Json(nullptr), Json("0.8"), Json(1e300), Json(true), Json({0.8})}) {
-    const SpeedupTable table =
-        make_table(side_of({file_of({row(name_of("new"), 1000, {{"floor_us", floor}})})}), {});
+  for (const Json& floor : {Json(0), Json(-1), Json(nullptr), Json("0.8"), Json(1e300), Json(1e27),
+                            Json(1e-9), Json(true), Json({0.8})}) {
+    const SpeedupTable table = make_table(
+        side_of({file_of({row(name_of("new"), 1000, {{"floor_us", floor}, {"share_of_floor", 0.5}})})}), {});
     EXPECT_TRUE(std::isnan(cell(table, "new").floor)) << floor;
     EXPECT_TRUE(holds(markdown_of(table), "| - |")) << floor << markdown_of(table);
   }

@@ -13,6 +13,9 @@ namespace strictbench {
 namespace {
 
 constexpr double no_session = -1;
+// What a time can be, for every reader of the project: a picosecond to a billion seconds.
+constexpr double shortest_floor_us = 1e-6;
+constexpr double longest_floor_us = 1e15;
 
 bool begins_with(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
@@ -146,7 +149,8 @@ void SideReader::take_number(Evidence& evidence, const BenchmarkRow& row) {
   take_claim(evidence, row);
   ProcessRecord& process = process_of(evidence, row);
   const double value = scaled(evidence, row);
-  if (row.floor_us > 0 && row.floor_us < 1e30) process.floor = row.floor_us * 1e3;
+  if (row.floor_us >= shortest_floor_us && row.floor_us <= longest_floor_us)
+    process.floor = row.floor_us * 1e3;
   if (row.suspect == 1) {
     ++process.suspect;
     ++side_.suspect;

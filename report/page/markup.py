@@ -98,6 +98,11 @@ def percent_text(share: Optional[float]) -> str:
     return f"{100 * share:.3g} %".replace("-", "−") if abs(share) < 10 else f"{100 * share:.4g} %"
 
 
+def share_text(share: float) -> str:
+    """A share of the floor. Ten floors and more come from a wrong one, however wrong."""
+    return "over 1,000 %" if share > 10 else percent_text(share)
+
+
 def factor_text(factor: Optional[float]) -> str:
     return NONE if factor is None else f"{significant(factor)} ×"
 

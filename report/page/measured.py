@@ -5,8 +5,8 @@ import math
 from typing import Optional
 
 import svg
-from markup import (NONE, Markup, cell, counted, el, factor_text, join, nanoseconds, percent_text, row_name, table,
-                    time_text)
+from markup import (NONE, Markup, cell, counted, el, factor_text, join, nanoseconds, percent_text, row_name, share_text,
+                    table, time_text)
 from read import Kernel, KernelFigures, Kernels, Line, OperatorTable, Published, Timed
 from sections import Report, absent, section
 from sides import Side
@@ -151,15 +151,13 @@ def floors(report: Report) -> Markup:
     title = "Share of floor"
     rows = []
     for name, row in report.result.rows.items():
-        floor, time, share = row.counter("floor_us"), row.time(), row.counter("share_of_floor")
-        if share is None and floor is not None and time:
-            share = floor * 1e-6 / time
-        if share is None or time is None:
+        floor, time, share = row.floor(), row.time(), row.share_of_floor()
+        if share is None or time is None or floor is None:
             continue
         rows.append((share, el("tr", el("th", row_name(name), scope="row"), cell(time_text(time), "number", time),
-                               cell(NONE if floor is None else time_text(floor * 1e-6), "number", floor),
-                               cell(el("b", percent_text(share)), "number", share),
-                               cell(svg.bar(share, f"{percent_text(share)} of the floor"), "bar-cell", share))))
+                               cell(time_text(floor), "number", floor),
+                               cell(el("b", share_text(share)), "number", share),
+                               cell(svg.bar(share, f"{share_text(share)} of the floor"), "bar-cell", share))))
     if not rows:
         return section("floors", title, absent("No row of this result states a floor."))
     heads = [("row", ""), ("time", "number"), ("floor", "number"), ("share", "number"), ("0 to 100 %", "")]

@@ -127,14 +127,20 @@ class Sides(Files):
 
     def test_samples_counters_and_names(self) -> None:
         self.written({"context": {"gpu_name": "G", "session.1.boot_id": "b", "list": [1]}, "benchmarks": [
-            self.row("a/new/timer:graph/manual_time", 2.0, process=0, session=1, share_of_floor=0.5),
-            self.row("a/new/timer:graph/manual_time", 4.0, process=1, session=1, share_of_floor=float("nan")),
+            self.row("a/new/timer:graph/manual_time", 2.0, process=0, session=1, floor_us=1.0, share_of_floor=7),
+            self.row("a/new/timer:graph/manual_time", 4.0, process=1, session=1, floor_us=3.0, share_of_floor=float("nan")),
+            self.row("a/new/timer:graph/manual_time", 4.0, process=1, session=2, share_of_floor=0.9),
+            self.row("a/absurd", 1.0, floor_us=1e27, share_of_floor=0.5), self.row("a/huge", 1.0, floor_us=10 ** 400),
+            self.row("a/text", 1.0, floor_us="1"),
             self.row("a/bad", 0.0, error_occurred=True, error_message="check failed: <x>"), self.row("a/bad", 3.0)]})
         side = sides.read_side([self.file])
         row = side.rows["a/new/timer:graph"]
-        self.assertEqual((list(row.samples), row.counter("share_of_floor")),
-                         (["session 1, process 0", "session 1, process 1"], 0.5))
-        self.assertAlmostEqual(row.time(), 3e-6)
+        self.assertEqual(list(row.samples), ["session 1, process 0", "session 1, process 1", "session 2, process 1"])
+        self.assertAlmostEqual(row.time(), 4e-6)
+        self.assertAlmostEqual(row.floor(), 2e-6)
+        self.assertAlmostEqual(row.share_of_floor(), (0.5 + 0.75) / 2)  # what a row says of its own share is not believed
+        for name in ("a/absurd", "a/huge", "a/text"):
+            self.assertEqual((side.rows[name].floor(), side.rows[name].share_of_floor()), (None, None), name)
         self.assertEqual((side.device(), side.said("boot_id"), side.said("list")), ("G", ["b"], []))
         self.assertIsNone(side.rows["a/bad"].time())
 

@@ -12,11 +12,8 @@ from typing import Any, Iterator, Optional
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pictures"))
 
-from result_folder import (SUFFIX, UnusableInput, files_of, load, load_benchmarks, seconds,  # noqa: E402
-                           single_rows, trouble)
-
-# Counters that the page shows; the others are for other readers.
-COUNTERS = ("share_of_floor", "floor_us")
+from result_folder import (SUFFIX, UnusableInput, files_of, floor_of, load, load_benchmarks,  # noqa: E402
+                           median_share, seconds, single_rows, trouble)
 
 
 def canonical(name: str) -> str:
@@ -33,21 +30,27 @@ class Row:
 
     samples: dict[str, list[float]] = field(default_factory=dict)  # seconds, by process
     trouble: dict[str, str] = field(default_factory=dict)  # wrong, failed, skipped or suspect: the first message
-    counters: dict[str, list[float]] = field(default_factory=dict)
+    floors: dict[str, float] = field(default_factory=dict)  # seconds, by process, where rows state them
 
     def spoiled(self) -> str:
         """`wrong` or `failed`: then there is no time, whatever other processes measured."""
         return next((kind for kind in ("wrong", "failed") if kind in self.trouble), "")
 
+    def medians(self) -> dict[str, float]:
+        """One time for each process."""
+        return {} if self.spoiled() else {process: statistics.median(samples) for process, samples in self.samples.items()}
+
     def time(self) -> Optional[float]:
         """Median over processes of each one's median."""
-        if self.spoiled() or not self.samples:
-            return None
-        return statistics.median(statistics.median(samples) for samples in self.samples.values())
+        medians = self.medians()
+        return statistics.median(medians.values()) if medians else None
 
-    def counter(self, key: str) -> Optional[float]:
-        values = self.counters.get(key)
-        return statistics.median(values) if values and not self.spoiled() else None
+    def floor(self) -> Optional[float]:
+        return statistics.median(self.floors.values()) if self.floors and not self.spoiled() else None
+
+    def share_of_floor(self) -> Optional[float]:
+        """The least time the hardware allows / the measured one: the median over processes that state a floor."""
+        return median_share(self.medians(), self.floors)
 
 
 @dataclass
@@ -83,10 +86,6 @@ def process_of(row: dict[str, Any], file: Path) -> str:
     return f"process {file.stem.rpartition('.')[2]}"
 
 
-def usable(counter: Any) -> bool:
-    return type(counter) in (int, float) and 0 < counter < 1e30
-
-
 def add_context(side: Side, context: Any) -> None:
     """Every value; `session.<n>.key`, as a baseline has it for each of its sessions, counts for `key`."""
     for key, value in context.items() if isinstance(context, dict) else ():
@@ -103,10 +102,10 @@ def add_file(side: Side, file: Path) -> None:
         if (reason := trouble(found)) is not None:
             row.trouble.setdefault(*reason)
             continue
-        row.samples.setdefault(process_of(found, file), []).append(seconds(found))
-        for key in COUNTERS:
-            if usable(found.get(key)):
-                row.counters.setdefault(key, []).append(float(found[key]))
+        process = process_of(found, file)
+        row.samples.setdefault(process, []).append(seconds(found))
+        if (floor := floor_of(found)) is not None:
+            row.floors.setdefault(process, floor)
 
 
 def problems(record: dict[str, Any]) -> Iterator[tuple[str, str, str]]:

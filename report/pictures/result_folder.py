@@ -67,8 +67,7 @@ class Measured:
 
     def share_of_floor(self) -> Optional[float]:
         """The least time the hardware allows / the measured one: the median over processes that state a floor."""
-        shares = [self.floors[process] / time for process, time in self.medians().items() if process in self.floors]
-        return statistics.median(shares) if shares else None
+        return median_share(self.medians(), self.floors)
 
 
 @dataclass(frozen=True)
@@ -132,6 +131,19 @@ def seconds(row: dict[str, Any]) -> Optional[float]:
         return None
     value = time / per_second
     return value if SHORTEST <= value <= LONGEST else None
+
+
+def floor_of(row: dict[str, Any]) -> Optional[float]:
+    """The row's floor in seconds, or None where it states none that a time could have."""
+    floor = row.get("floor_us")
+    known = type(floor) in (int, float) and SHORTEST * 1e6 <= floor <= LONGEST * 1e6
+    return floor * 1e-6 if known else None
+
+
+def median_share(times: dict[str, float], floors: dict[str, float]) -> Optional[float]:
+    """floor / time, the median over the processes that state a floor. What a row says of its own share is not asked."""
+    shares = [floors[process] / time for process, time in times.items() if process in floors]
+    return statistics.median(shares) if shares else None
 
 
 def trouble(row: dict[str, Any]) -> Optional[tuple[str, str]]:
@@ -246,9 +258,8 @@ def add_rows(results: Results, file: Path, processes: dict[str, set[str]]) -> No
             measured.trouble.setdefault(*reason)
         else:
             measured.samples.setdefault(process, []).append(seconds(row))
-            floor = row.get("floor_us")
-            if type(floor) in (int, float) and 0 < floor < 1e30:
-                measured.floors.setdefault(process, floor * 1e-6)
+            if (floor := floor_of(row)) is not None:
+                measured.floors.setdefault(process, floor)
 
 
 def add_record(results: Results, path: Path) -> None:

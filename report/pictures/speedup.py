@@ -120,7 +120,9 @@ def limits(speedups: list[Speedup], floors: bool) -> tuple[float, float]:
 
 
 def share_text(share: float) -> str:
-    """The share of its floor that a variant reaches."""
+    """The share of its floor that a variant reaches. Ten floors and more come from a wrong one, however wrong."""
+    if share > 10:
+        return "over 1,000 % of floor"
     percent = 100 * share
     return f"{percent:.0f} % of floor" if percent >= 9.95 else f"{percent:.2g} % of floor"
 

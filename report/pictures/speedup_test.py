@@ -56,14 +56,17 @@ class Picture(unittest.TestCase):
             write(self.folder, process, [
                 row(FOLD.format("legacy", 64), 400 * drift, floor_us=8), row(FOLD.format("new", 64), 10 * drift, floor_us=8),
                 row(FOLD.format("legacy", 128), 400), row(FOLD.format("new", 128), 20, floor_us=0.009),
-                row(FOLD.format("legacy", 256), 400), row(FOLD.format("new", 256), 30)])
+                row(FOLD.format("legacy", 256), 400), row(FOLD.format("new", 256), 30),
+                row(FOLD.format("legacy", 512), 400), row(FOLD.format("new", 512), 30, floor_us=1e14)])
         texts = self.texts()
-        self.assertEqual([text for text in texts if text.endswith("of floor")], ["76 % of floor", "0.045 % of floor"])
+        self.assertEqual([text for text in texts if text.endswith("of floor")], ["76 % of floor", "0.045 % of floor",
+                                                                                       "over 1,000 % of floor"])
         self.assertTrue(any("Floor: the least time" in text for text in texts))
 
     def test_without_floors_nothing_is_said_of_them(self) -> None:
         write(self.folder, 0, [row(FOLD.format("legacy", 64), 400, floor_us=math.nan),
-                               row(FOLD.format("new", 64), 10, floor_us="8")])
+                               row(FOLD.format("new", 64), 10, floor_us="8"),
+                               row(FOLD.format("new", 128), 10, floor_us=1e27, share_of_floor=0.5)])
         self.assertFalse([text for text in self.texts() if "loor" in text])
 
     def test_where_and_when(self) -> None:
