@@ -14,6 +14,7 @@
 /// of the others); a search for every row to zero (its reads outweigh the writes); 16 and 8 rows under way.
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "kernels/common/cuda_error.h"
 #include "kernels/common/require.h"
@@ -79,6 +80,12 @@ struct Blocks {
   int zeroed_rows;  // by a block of the third kind
 };
 
+struct Plan {
+  Blocks blocks;
+  unsigned grid;
+  std::int64_t zeros_from;  // rows from here on are zeroed where no id names them
+};
+
 template <class Grad, class Weight, class Index>
 __global__ void __launch_bounds__(threads, 4)
     add_runs(const __grid_constant__ Job<Grad, Weight, Index> job, const __grid_constant__ Blocks blocks) {
@@ -102,60 +109,67 @@ __global__ void __launch_bounds__(threads, 4)
                    blocks.zeroed_rows);
 }
 
-/// `zero_rest`: the rows from job.zeroed on that no id names.
-template <class Grad, class Weight, class Index>
-void launch_blocks(const Job<Grad, Weight, Index>& job, bool zero_rest, Stream stream) {
-  const auto& [tokens, vocab, hidden] = job.shape;
+/// None where a grid does not hold the blocks.
+template <class Grad, class Weight>
+std::optional<Plan> plan(const Shape& shape, std::int64_t zeros_from) {
+  const auto& [tokens, vocab, hidden] = shape;
   const std::int64_t strips = ceil_div(hidden, strip::columns);
   const std::int64_t parts = ceil_div(hidden, threads / 32 * warp_columns<Grad>);
-  const int window = tokens * parts < 8192 ? 4 : 16;
-  const std::int64_t long_runs = tokens > long_run ? strips * ceil_div(tokens, boundaries * long_run) : 0;
-  const std::int64_t short_runs = ceil_div(tokens, window) * parts;
+  const int window = tokens <= 8191 / parts ? 4 : 16;
+  const std::int64_t groups = tokens > long_run ? ceil_div(tokens, boundaries * long_run) : 0;
+  const std::int64_t windows = ceil_div(tokens, window);
   const std::int64_t row_bytes = hidden * static_cast<std::int64_t>(sizeof(Weight));
   const auto zeroed_rows =
       static_cast<int>(std::clamp<std::int64_t>(zeroed_bytes / row_bytes, 1, most_zeroed_rows));
-  const std::int64_t zeros = zero_rest ? ceil_div(vocab - job.zeroed, zeroed_rows) : 0;
-  const unsigned grid = grid_blocks(long_runs + short_runs + zeros, 1, grid_x,
-                                    "embedding_backward: tokens, vocab and hidden must fit a grid");
-  const auto kernel = add_runs<Grad, Weight, Index>;
-  constexpr int bytes = sizeof(Ring<Grad>);
-  cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  kernel<<<grid, threads, bytes, stream>>>(job, {.long_runs = static_cast<unsigned>(long_runs),
-                                                 .strips = static_cast<unsigned>(strips),
-                                                 .short_runs = static_cast<unsigned>(short_runs),
-                                                 .parts = static_cast<unsigned>(parts),
-                                                 .window = window,
-                                                 .zeroed_rows = zeroed_rows});
-  check_launch();
+  const std::int64_t zeros = ceil_div(vocab - zeros_from, zeroed_rows);
+  // By division first: hidden may be so large that the products overflow.
+  const auto fits = [](std::int64_t a, std::int64_t b) { return a == 0 || b <= grid_x / a; };
+  if (!fits(groups, strips) || !fits(windows, parts) || zeros > grid_x ||
+      groups * strips + windows * parts + zeros > grid_x)
+    return std::nullopt;
+  return Plan{.blocks = {.long_runs = static_cast<unsigned>(groups * strips),
+                         .strips = static_cast<unsigned>(strips),
+                         .short_runs = static_cast<unsigned>(windows * parts),
+                         .parts = static_cast<unsigned>(parts),
+                         .window = window,
+                         .zeroed_rows = zeroed_rows},
+              .grid = static_cast<unsigned>(groups * strips + windows * parts + zeros),
+              .zeros_from = zeros_from};
 }
 
+/// 16-byte pieces of rows, and counts of rows in int: else the plain walk does it.
 template <class Grad, class Weight>
 bool cuts_evenly(const Args& args) {
   const auto aligned = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0; };
   constexpr std::int64_t n = std::max(piece<Grad>, static_cast<int>(16 / sizeof(Weight)));
   return args.shape.hidden % n == 0 && args.grad_stride % n == 0 && aligned(args.grad.data) &&
-         aligned(args.dweight.data);
+         aligned(args.dweight.data) && args.shape.tokens < (std::int64_t{1} << 30);
+}
+
+/// What a launch needs, or none where the plain walk must do it.
+std::optional<Plan> plan(const Args& args, std::int64_t zeros_from) {
+  std::optional<Plan> planned;
+  with_types(args, [&]<class Id, class Grad, class Weight>() {
+    if (cuts_evenly<Grad, Weight>(args)) planned = plan<Grad, Weight>(args.shape, zeros_from);
+  });
+  return planned;
 }
 
 /// ids and positions: sorted, [tokens].
 template <class Grad, class Weight, class Index>
-void launch(const Args& args, const Index* ids, const Index* positions, Stream stream, bool zero_rest = false,
-            std::int64_t zeroed = 0) {
-  launch_blocks(Job<Grad, Weight, Index>{.shape = args.shape,
-                                         .ids = ids,
-                                         .positions = positions,
-                                         .grad = args.grad.as<Grad>(),
-                                         .grad_stride = args.grad_stride,
-                                         .dweight = args.dweight.as<Weight>(),
-                                         .zeroed = zeroed},
-                zero_rest, stream);
-}
-
-/// Whether hidden and addresses allow 16-byte pieces; else the plain walk does it.
-bool takes_pieces(const Args& args) {
-  bool evenly = false;
-  with_types(args, [&]<class Id, class Grad, class Weight>() { evenly = cuts_evenly<Grad, Weight>(args); });
-  return evenly && args.shape.tokens < (std::int64_t{1} << 30);  // rows and what lies ahead count in int
+void launch(const Args& args, const Plan& planned, const Index* ids, const Index* positions, Stream stream) {
+  const auto kernel = add_runs<Grad, Weight, Index>;
+  constexpr int bytes = sizeof(Ring<Grad>);
+  cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  kernel<<<planned.grid, threads, bytes, stream>>>({.shape = args.shape,
+                                                    .ids = ids,
+                                                    .positions = positions,
+                                                    .grad = args.grad.as<Grad>(),
+                                                    .grad_stride = args.grad_stride,
+                                                    .dweight = args.dweight.as<Weight>(),
+                                                    .zeroed = planned.zeros_from},
+                                                   planned.blocks);
+  check_launch();
 }
 
 }  // namespace
@@ -164,30 +178,31 @@ void hot_and_cold_runs(const Args& args, Stream stream) {
   validate_sorted(args);
   const auto& [tokens, vocab, hidden] = args.shape;
   if (tokens == 0 || vocab == 0 || hidden == 0) return;
-  if (!takes_pieces(args)) return sorted_segments(args, stream);
+  const std::optional<Plan> planned = plan(args, vocab);
+  if (!planned) return sorted_segments(args, stream);
   with_types(args, [&]<class Id, class Grad, class Weight>() {
-    launch<Grad, Weight>(args, args.sorted.ids, args.sorted.positions, stream);
+    launch<Grad, Weight>(args, *planned, args.sorted.ids, args.sorted.positions, stream);
   });
 }
 
 void hot_and_cold_whole(const Args& args, Stream stream) {
   validate_sort(args, nullptr);
   const auto& [tokens, vocab, hidden] = args.shape;
-  if (tokens == 0 || vocab == 0 || hidden == 0 || !takes_pieces(args) ||
-      vocab >= std::numeric_limits<std::uint32_t>::max())
+  if (tokens == 0 || vocab == 0 || hidden == 0 || vocab >= std::numeric_limits<std::uint32_t>::max())
     return sorted_whole(args, stream);
-  validate_workspace(args);  // before anything is under way
   // Zeroing needs no order where a row may be written twice: what memory does while ids are sorted is free.
   const std::int64_t row_bytes = hidden * static_cast<std::int64_t>(size_of(args.dweight.dtype));
   const std::int64_t bytes = tokens <= few_tokens ? zeroed_while_sorting / 4 : zeroed_while_sorting;
   const std::int64_t zeroed = std::min(vocab, bytes / row_bytes);
-  SideStream& side = SideStream::of_this_device();
-  side.fork(stream);
+  const std::optional<Plan> planned = plan(args, zeroed);
+  if (!planned) return sorted_whole(args, stream);
+  validate_workspace(args);  // before anything is under way
+  SideWork side(stream);
   cuda_check(cudaMemsetAsync(args.dweight.data, 0, static_cast<std::size_t>(zeroed * row_bytes), side.get()));
   const NarrowOrder order = sort_ids_narrow(args, stream);
-  side.join(stream);
+  side.join();
   with_types(args, [&]<class Id, class Grad, class Weight>() {
-    launch<Grad, Weight>(args, order.ids, order.positions, stream, true, zeroed);
+    launch<Grad, Weight>(args, *planned, order.ids, order.positions, stream);
   });
 }
 

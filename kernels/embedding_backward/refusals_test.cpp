@@ -65,6 +65,18 @@ void expect_every_variant_refuses(const Faults& faults, const Faults& sorted_fau
       }
 }
 
+/// The sorts alone, and what begins with one.
+void expect_every_sort_refuses(const Faults& faults) {
+  expect_refusals(faults, "cpu_sort_ids", [](const Args& args) { cpu_sort_ids(args, nullptr); });
+#ifdef STRICTBENCH_HAS_CUDA
+  expect_refusals(faults, "sort_ids", [](const Args& args) { sort_ids(args, nullptr); });
+#endif
+  for (const auto& variant : whole_variants)
+    if (variant.name != "legacy")
+      expect_refusals(faults, "whole " + std::string(variant.name),
+                      [&](const Args& args) { variant.launch(args, nullptr); });
+}
+
 TEST(EmbeddingBackward, RefusesArgumentsThatDoNotFitByName) {
   const Faults faults{
       {"shape.tokens", [](Fitting& f) { f.args.shape.tokens = -1; }},
@@ -100,12 +112,11 @@ TEST(EmbeddingBackward, RefusesArgumentsThatDoNotFitByName) {
          f.args.sorted.workspace = f.grad;
          f.args.sorted.workspace_bytes = 8;
        }}};
-  expect_refusals(sort_faults, "cpu_sort_ids", [](const Args& args) { cpu_sort_ids(args, nullptr); });
+  expect_every_sort_refuses(sort_faults);
   Fitting f;
   test::expect_refusal([&] { cpu_sort_ids_by_key(f.args, nullptr, nullptr); }, "keys must not be null");
   test::expect_refusal([&] { cpu_sort_ids_by_key(f.args, f.sorted_ids, nullptr); }, "must not overlap keys");
 #ifdef STRICTBENCH_HAS_CUDA
-  expect_refusals(sort_faults, "sort_ids", [](const Args& args) { sort_ids(args, nullptr); });
   test::expect_refusal([&] { sort_ids_by_key(f.args, nullptr, nullptr); }, "keys must not be null");
 #endif
 }
@@ -137,12 +148,11 @@ TEST(EmbeddingBackward, RefusesWhatPasses64BitAddressesByName) {
                               f.args.sorted.workspace = f.sorted_ids + 4;
                               f.args.sorted.workspace_bytes = SIZE_MAX;
                             }}};
-  expect_refusals(sort_faults, "cpu_sort_ids", [](const Args& args) { cpu_sort_ids(args, nullptr); });
+  expect_every_sort_refuses(sort_faults);
   Fitting f;
   test::expect_refusal([&] { cpu_sort_ids_by_key(f.args, last_address<std::int64_t>(), nullptr); },
                        "keys, shape.tokens of them");
 #ifdef STRICTBENCH_HAS_CUDA
-  expect_refusals(sort_faults, "sort_ids", [](const Args& args) { sort_ids(args, nullptr); });
   test::expect_refusal([&] { sort_ids_by_key(f.args, last_address<std::int64_t>(), nullptr); },
                        "keys, shape.tokens of them");
   for (const std::int64_t tokens : {most, most / 2 + 1, most / 4 + 1, most / 8 + 1, std::int64_t{1} << 39})
