@@ -33,8 +33,10 @@ struct Args {
 inline constexpr std::int64_t leaf_tokens = 32;
 /// The most tokens that the tiled variants take.
 inline constexpr std::int64_t tiled_tokens = 31;
-/// The most tokens that stream_rows() takes.
+/// The most tokens, and the largest `out`, that stream_rows() takes: blocks of 16 rows along a grid's second
+/// side.
 inline constexpr std::int64_t streamed_tokens = 32;
+inline constexpr std::int64_t streamed_rows = grid_y * 16;
 /// The most tokens that `legacy` sums by recursion on a GPU: the frames of seven calls fit the 1 KB of stack
 /// that a thread has by default. From there on it walks the same tree with sums of its own on a stack.
 inline constexpr std::int64_t recursive_tokens = 2048;

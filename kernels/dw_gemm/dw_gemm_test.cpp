@@ -148,6 +148,20 @@ TEST(DwGemm, ManyRowsToABlock) {
   }
 }
 
+/// `tuned` takes as many rows as `new`, whose blocks have more of them.
+TEST(DwGemm, MoreRowsThanTheStreamingKernelsGridHolds) {
+  if (test::devices().size() < 2) GTEST_SKIP() << "needs a GPU";
+  for (const std::int64_t tokens : {1, 8, 31}) {
+    const Shape shape{tokens, 8, streamed_rows + 8};
+    const Inputs inputs = cancelling_inputs(shape, random_key("rows past the grid"));
+    const auto expected = bits(whole_oracle(shape, inputs));
+    for (const auto& variant : variants)
+      if (variant.device == Device::cuda && (variant.name == "tuned" || variant.name == "new")) {
+        EXPECT_TRUE(bits(run(variant, shape, inputs)) == expected) << text(variant, shape);
+      }
+  }
+}
+
 TEST(DwGemm, PathFollowsThePublishedCode) {
   for (const std::int64_t tokens : {1, 2, 8, 15, 16, 30, 31})
     EXPECT_EQ(path_of({tokens, 7, 64}), Path::tiled) << tokens;

@@ -1,6 +1,6 @@
 /// tuned: tiles of dW whose operands stand in shared memory as fp32; each thread keeps 4 or 8 rows of 8
-/// neighbouring elements in registers and stores 16 bytes at once. Up to 32 tokens of whole 16-byte pieces
-/// stream_rows.cu does it.
+/// neighbouring elements in registers and stores 16 bytes at once. Up to 32 tokens of whole 16-byte pieces,
+/// where a grid holds their rows, stream_rows.cu does it.
 ///
 /// The multiply-adds bound it. A product of two bf16 numbers is exact in fp32 unless it under- or overflows,
 /// and an exact product may be fused with the add behind it. So every block looks at the largest and the
@@ -212,7 +212,8 @@ void register_tiles(const Args& args, Stream stream) {
   require(args.shape.tokens <= leaf_tokens << deep,
           "dw_gemm: the tuned variant takes shape.tokens of at most 2097152");
   if (!takes_vectors(args)) return launch_tiles<false>(args, stream);
-  if (args.shape.tokens <= streamed_tokens) return stream_rows(args, stream);
+  if (args.shape.tokens <= streamed_tokens && args.shape.out <= streamed_rows)
+    return stream_rows(args, stream);
   launch_tiles<true>(args, stream);
 }
 

@@ -232,8 +232,9 @@ void launch_few(const Args& args, Stream stream) {
 
 void stream_rows(const Args& args, Stream stream) {
   validate(args);
-  require(args.shape.tokens <= streamed_tokens && takes_vectors(args),
-          "dw_gemm: the streaming variant takes shape.tokens of at most 32 and rows of whole 16-byte pieces");
+  require(args.shape.tokens <= streamed_tokens && args.shape.out <= streamed_rows && takes_vectors(args),
+          "dw_gemm: the streaming variant takes shape.tokens of at most 32, shape.out of at most 1048560 and "
+          "rows of whole 16-byte pieces");
   if (args.shape.tokens <= 1) return launch_few<1>(args, stream);
   if (args.shape.tokens <= 2) return launch_few<2>(args, stream);
   if (args.shape.tokens <= 4) return launch_few<4>(args, stream);

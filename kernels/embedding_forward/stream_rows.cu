@@ -21,6 +21,8 @@ struct Streamed {
 };
 
 constexpr std::int64_t few_tokens = 32;
+constexpr std::int64_t longest_row = std::int64_t{1}
+                                     << 24;  // by one piece a thread; a grid holds four times that and more
 constexpr std::int64_t many_tokens = 1024;
 
 }  // namespace
@@ -28,7 +30,8 @@ constexpr std::int64_t many_tokens = 1024;
 void stream_rows(const Args& args, Stream stream) {
   validate(args);
   if (args.shape.tokens == 0 || args.shape.hidden == 0) return;
-  if (args.shape.tokens <= few_tokens) return launch_gather<1, Streamed>(args, stream);
+  if (args.shape.tokens <= few_tokens && args.shape.hidden <= longest_row)
+    return launch_gather<1, Streamed>(args, stream);
   if (args.shape.tokens < many_tokens) return launch_gather<4, Cached>(args, stream);
   launch_gather<4, Streamed>(args, stream);
 }
