@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/harness/backends.h"
@@ -66,6 +67,50 @@ TEST_F(Cuda, EventTimerSeesOneCallOfManyLaunches) {
     for (int i = 0; i < 20; ++i) selftest::spin_cuda(100'000, s);
   };
   EXPECT_NEAR(median_us(Timer::event, many, 1), 2000.0, 100.0);
+}
+
+/// What is written between two looks, and by whom, is what check and clock speak of.
+TEST_F(Cuda, TimersCallAsOftenAsTheySay) {
+  Tensor memory(*backend_, Dtype::fp32, 3);
+  Tensor zeros(*backend_, Dtype::fp32, 3);
+  memory.zero();
+  zeros.zero();
+  const auto words = memory.as<std::uint32_t>();
+  const auto counted = [&](std::int64_t microseconds) {
+    return Call([=](Stream s) {
+      selftest::copy_cuda({words, words + 1, 1, words + 2, selftest::Fault::none}, s);
+      if (microseconds > 0) selftest::spin_cuda(microseconds * 1000, s);
+    });
+  };
+  std::uint32_t before = 0;
+  const auto runs = [&] {
+    backend_->synchronize();
+    const Difference difference = backend_->compare(words + 2, zeros.as(), Dtype::fp32, 1);
+    const std::uint32_t now = difference.count > 0 ? difference.got : 0;
+    return now - std::exchange(before, now);
+  };
+  struct Row {
+    Timer timer;
+    int calls;
+    std::uint32_t refreshed;
+    std::int64_t microseconds;
+  };
+  for (const Row& row : {Row{Timer::graph, 7, 1, 0},
+                         {Timer::graph, 1, 1, 1000},
+                         {Timer::graph, 2, 0, 6000},
+                         {Timer::cold, 1, 0, 0},
+                         {Timer::wall, 5, 0, 0},
+                         {Timer::event, 1, 0, 0}}) {
+    SCOPED_TRACE(std::string(name_of(row.timer)) + ", " + std::to_string(row.microseconds) + " us");
+    const auto sampler = backend_->make_sampler(row.timer, counted(row.microseconds), row.calls);
+    EXPECT_EQ(runs(), 0u);
+    for (int i = 0; i < 3; ++i) {
+      sampler->sample();
+      EXPECT_EQ(runs(), static_cast<std::uint32_t>(row.calls));
+      sampler->refresh();
+      EXPECT_EQ(runs(), row.refreshed);
+    }
+  }
 }
 
 TEST_F(Cuda, DifferencesOfLengthAreSeenToAPercent) {
