@@ -66,9 +66,9 @@ enum class Probe {
   copy  ///< reads the first half of the bytes and writes the other
 };
 
-struct ProbeCall {
-  Call call;
-  double amount;  ///< of what was asked for, rounded up to what the probe does
+struct ProbeCalls {
+  std::vector<Call> ways;  ///< to do the same; which is the fastest depends on the amount
+  double amount;           ///< of what was asked for, rounded up to what the probe does
 };
 
 class Backend {
@@ -112,9 +112,9 @@ class Backend {
   virtual std::unique_ptr<Sampler> make_sampler(Timer timer, Call call, int calls) = 0;
   /// `call` followed by a wait of about `seconds` on the device itself; 0 is a wait of no length.
   virtual Call with_delay(Call call, double seconds) = 0;
-  /// A call that does `amount` of one thing and nothing beside it. `memory` is of this backend, and holds 1
+  /// Calls that do `amount` of one thing and nothing beside it. `memory` is of this backend, and holds 1
   /// KB more than the bytes that are moved, or 1 MB.
-  virtual ProbeCall probe(Probe probe, void* memory, double amount) = 0;
+  virtual ProbeCalls probe(Probe probe, void* memory, double amount) = 0;
 };
 
 /// `choice` is "cpu", "cuda", the index of a GPU, or empty for GPU 0 where there is one and else the CPU.

@@ -134,7 +134,7 @@ class CpuBackend : public Backend {
       }
     };
   }
-  ProbeCall probe(Probe probe, void* memory, double amount) override {
+  ProbeCalls probe(Probe probe, void* memory, double amount) override {
     return cpu_probe(probe, memory, amount);
   }
 };

@@ -150,7 +150,7 @@ class CudaBackend : public Backend {
     };
   }
 
-  ProbeCall probe(Probe probe, void* memory, double amount) override {
+  ProbeCalls probe(Probe probe, void* memory, double amount) override {
     return cuda_probe(probe, memory, amount, properties_.multiProcessorCount);
   }
 

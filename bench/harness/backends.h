@@ -15,8 +15,8 @@ std::string why_no_cuda();
 std::unique_ptr<Backend> make_cuda_backend(int index, bool blocking);
 
 /// Backend::probe() of each.
-ProbeCall cpu_probe(Probe probe, void* memory, double amount);
-ProbeCall cuda_probe(Probe probe, void* memory, double amount, int sms);
+ProbeCalls cpu_probe(Probe probe, void* memory, double amount);
+ProbeCalls cuda_probe(Probe probe, void* memory, double amount, int sms);
 
 /// "--device takes cpu, cuda, 0 here".
 std::string existing_devices();

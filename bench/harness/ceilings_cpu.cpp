@@ -61,39 +61,39 @@ void add_side_by_side(const float* memory, std::size_t rounds) {
 
 }  // namespace
 
-ProbeCall cpu_probe(Probe probe, void* memory, double amount) {
+ProbeCalls cpu_probe(Probe probe, void* memory, double amount) {
   auto* const floats = static_cast<float*>(memory);
   const auto count = static_cast<std::size_t>(amount);
   switch (probe) {
     case Probe::blocks:
-      return {[](Stream) {}, 1};
+      return {{[](Stream) {}}, 1};
     case Probe::load_add_store:
-      return {[floats](Stream) { load_add_store(floats); }, 1};
+      return {{[floats](Stream) { load_add_store(floats); }}, 1};
     case Probe::chain:
-      return {[floats, count](Stream) { add_in_a_chain(floats, count); }, amount};
+      return {{[floats, count](Stream) { add_in_a_chain(floats, count); }}, amount};
     case Probe::instructions: {
       constexpr std::size_t a_round = independent * lane_bytes / sizeof(float);
       const std::size_t rounds = count / a_round + 1;
-      return {[floats, rounds](Stream) { add_side_by_side(floats, rounds); },
+      return {{[floats, rounds](Stream) { add_side_by_side(floats, rounds); }},
               static_cast<double>(rounds * a_round)};
     }
     case Probe::read: {
       const std::size_t words = (count + lane_bytes - 1) / lane_bytes;
-      return {[from = static_cast<const Words*>(memory), words](Stream) { read_all(from, words); }, amount};
+      return {{[from = static_cast<const Words*>(memory), words](Stream) { read_all(from, words); }}, amount};
     }
     case Probe::write:
-      return {[memory, count](Stream) {
+      return {{[memory, count](Stream) {
                 std::memset(memory, 0x5a, count);
                 benchmark::ClobberMemory();
-              },
+              }},
               amount};
     case Probe::copy:
-      return {[from = static_cast<const char*>(memory), half = (count + 1) / 2](Stream) {
+      return {{[from = static_cast<const char*>(memory), half = (count + 1) / 2](Stream) {
                 constexpr std::size_t alignment = 256;
                 char* const to = const_cast<char*>(from) + (half + alignment - 1) / alignment * alignment;
                 std::memcpy(to, from, half);
                 benchmark::ClobberMemory();
-              },
+              }},
               amount};
   }
   throw std::invalid_argument("no such probe");

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <stdexcept>
+#include <vector>
 
 #include "bench/harness/backends.h"
 #include "kernels/common/cuda_error.h"
@@ -13,46 +14,70 @@ __global__ void nothing() {}
 
 __global__ void load_add_store(const float* in, float* out) { out[threadIdx.x] = in[threadIdx.x] + 1.0f; }
 
-/// Each thread has four loads of 16 bytes in flight.
-__global__ void __launch_bounds__(512) read_all(const uint4* in, std::size_t count, uint4* never) {
-  const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
-  std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  uint4 bits{};
-  const auto take = [&](const uint4& v) {
-    bits.x |= v.x;
-    bits.y |= v.y;
-    bits.z |= v.z;
-    bits.w |= v.w;
-  };
-  for (; i + 3 * step < count; i += 4 * step) {
-    const uint4 a = in[i], b = in[i + step], c = in[i + 2 * step], d = in[i + 3 * step];
-    take(a), take(b), take(c), take(d);
-  }
-  for (; i < count; i += step) take(in[i]);
-  // Random data has all bits set soon; the compiler does not know that what is left is false.
+// Moving bytes: how many threads with how many pieces do it fastest depends on how many bytes there are, and
+// on the GPU. So each is done in several ways, and the fastest is the ceiling.
+
+__device__ void take(uint4& bits, const uint4& v) {
+  bits.x |= v.x;
+  bits.y |= v.y;
+  bits.z |= v.z;
+  bits.w |= v.w;
+}
+
+/// Random data has all bits set soon; the compiler does not know that what is left is false.
+__device__ void pretend_to_store(const uint4& bits, uint4* never) {
   if (bits.x == 1 && bits.y == 2 && bits.z == 3 && bits.w == 4) *never = bits;
 }
 
-constexpr unsigned copy_threads = 256;
-constexpr unsigned pieces = 4;  // of 16 bytes a thread
-
-__global__ void __launch_bounds__(copy_threads) write_all(uint4* out, std::size_t count) {
-  const std::size_t i = std::size_t{blockIdx.x} * (pieces * copy_threads) + threadIdx.x;
-  const uint4 value{0x3f800000u, 0xbf123456u, 0x40490fdbu, 0x3eaaaaabu};
-#pragma unroll
-  for (unsigned k = 0; k < pieces; ++k)
-    if (i + k * copy_threads < count) out[i + k * copy_threads] = value;
+/// Each thread has four loads of 16 bytes in flight, as often as it takes.
+__global__ void __launch_bounds__(512) read_in_turns(const uint4* in, std::size_t count, uint4* never) {
+  const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+  std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  uint4 bits{};
+  for (; i + 3 * step < count; i += 4 * step) {
+    const uint4 a = in[i], b = in[i + step], c = in[i + 2 * step], d = in[i + 3 * step];
+    take(bits, a), take(bits, b), take(bits, c), take(bits, d);
+  }
+  for (; i < count; i += step) take(bits, in[i]);
+  pretend_to_store(bits, never);
 }
 
-__global__ void __launch_bounds__(copy_threads) copy_all(const uint4* in, uint4* out, std::size_t count) {
-  const std::size_t i = std::size_t{blockIdx.x} * (pieces * copy_threads) + threadIdx.x;
+/// `pieces` of 16 bytes a thread.
+template <int threads, int pieces>
+__global__ void __launch_bounds__(threads) read_once(const uint4* in, std::size_t count, uint4* never) {
+  const std::size_t i = std::size_t{blockIdx.x} * (pieces * threads) + threadIdx.x;
+  uint4 bits{};
+#pragma unroll
+  for (int k = 0; k < pieces; ++k)
+    if (i + k * threads < count) take(bits, in[i + k * threads]);
+  pretend_to_store(bits, never);
+}
+
+template <int threads, int pieces>
+__global__ void __launch_bounds__(threads) write_once(uint4* out, std::size_t count) {
+  const std::size_t i = std::size_t{blockIdx.x} * (pieces * threads) + threadIdx.x;
+  const uint4 value{0x3f800000u, 0xbf123456u, 0x40490fdbu, 0x3eaaaaabu};
+#pragma unroll
+  for (int k = 0; k < pieces; ++k)
+    if (i + k * threads < count) out[i + k * threads] = value;
+}
+
+/// `streamed`: marked as used once, on both ways.
+template <int threads, int pieces, bool streamed>
+__global__ void __launch_bounds__(threads) copy_once(const uint4* in, uint4* out, std::size_t count) {
+  const std::size_t i = std::size_t{blockIdx.x} * (pieces * threads) + threadIdx.x;
   uint4 values[pieces];
 #pragma unroll
-  for (unsigned k = 0; k < pieces; ++k)
-    if (i + k * copy_threads < count) values[k] = in[i + k * copy_threads];
+  for (int k = 0; k < pieces; ++k)
+    if (i + k * threads < count) values[k] = streamed ? __ldcs(in + i + k * threads) : in[i + k * threads];
 #pragma unroll
-  for (unsigned k = 0; k < pieces; ++k)
-    if (i + k * copy_threads < count) out[i + k * copy_threads] = values[k];
+  for (int k = 0; k < pieces; ++k) {
+    if (i + k * threads >= count) break;
+    if (streamed)
+      __stcs(out + i + k * threads, values[k]);
+    else
+      out[i + k * threads] = values[k];
+  }
 }
 
 constexpr int unrolled = 32;
@@ -91,73 +116,102 @@ unsigned blocks_of(std::size_t count, std::size_t each) {
   return static_cast<unsigned>(std::max<std::size_t>(1, (count + each - 1) / each));
 }
 
+std::size_t pieces_of(double bytes) {
+  return static_cast<std::size_t>((bytes + sizeof(uint4) - 1) / sizeof(uint4));
+}
+
+template <int threads, int pieces>
+Call reader(uint4* words, std::size_t count) {
+  return [=](Stream s) {
+    read_once<threads, pieces><<<blocks_of(count, threads * pieces), threads, 0, s>>>(words, count, words);
+    check_launch();
+  };
+}
+
+template <int threads, int pieces>
+Call writer(uint4* words, std::size_t count) {
+  return [=](Stream s) {
+    write_once<threads, pieces><<<blocks_of(count, threads * pieces), threads, 0, s>>>(words, count);
+    check_launch();
+  };
+}
+
+template <int threads, int pieces, bool streamed>
+Call copier(const uint4* from, uint4* to, std::size_t count) {
+  return [=](Stream s) {
+    copy_once<threads, pieces, streamed>
+        <<<blocks_of(count, threads * pieces), threads, 0, s>>>(from, to, count);
+    check_launch();
+  };
+}
+
+std::vector<Call> readers(uint4* words, std::size_t count, int sms) {
+  constexpr unsigned threads = 512;
+  const unsigned blocks = std::min(4 * static_cast<unsigned>(sms), blocks_of(count, threads));
+  return {[=](Stream s) {
+            read_in_turns<<<blocks, threads, 0, s>>>(words, count, words);
+            check_launch();
+          },
+          reader<256, 4>(words, count), reader<256, 1>(words, count), reader<64, 1>(words, count)};
+}
+
+std::vector<Call> writers(uint4* words, std::size_t count) {
+  return {writer<256, 4>(words, count), writer<256, 1>(words, count), writer<64, 1>(words, count),
+          [=](Stream s) { cuda_check(cudaMemsetAsync(words, 0x5a, count * sizeof(uint4), s)); }};
+}
+
+std::vector<Call> copiers(uint4* words, std::size_t count) {
+  constexpr std::size_t alignment = 256 / sizeof(uint4);
+  uint4* const to = words + (count + alignment - 1) / alignment * alignment;
+  return {copier<256, 4, false>(words, to, count), copier<256, 4, true>(words, to, count),
+          copier<256, 1, false>(words, to, count), copier<64, 1, false>(words, to, count), [=](Stream s) {
+            cuda_check(cudaMemcpyAsync(to, words, count * sizeof(uint4), cudaMemcpyDeviceToDevice, s));
+          }};
+}
+
 }  // namespace
 
-ProbeCall cuda_probe(Probe probe, void* memory, double amount, int sms) {
+ProbeCalls cuda_probe(Probe probe, void* memory, double amount, int sms) {
   auto* const floats = static_cast<float*>(memory);
   auto* const words = static_cast<uint4*>(memory);
-  const auto rounded_up = [](double all, double each) {
-    return static_cast<std::size_t>((all + each - 1) / each);
-  };
+  const auto rounded_up = [](double all, double each) { return static_cast<int>((all + each - 1) / each); };
   switch (probe) {
     case Probe::blocks:
-      return {[blocks = static_cast<unsigned>(amount)](Stream s) {
+      return {{[blocks = static_cast<unsigned>(amount)](Stream s) {
                 nothing<<<blocks, 32, 0, s>>>();
                 check_launch();
-              },
+              }},
               amount};
     case Probe::load_add_store:
-      return {[floats](Stream s) {
+      return {{[floats](Stream s) {
                 load_add_store<<<1, 128, 0, s>>>(floats, floats + 1024);
                 check_launch();
-              },
+              }},
               1};
     case Probe::chain: {
-      const auto rounds = static_cast<int>(rounded_up(amount, unrolled));
-      return {[floats, rounds](Stream s) {
+      const int rounds = rounded_up(amount, unrolled);
+      return {{[floats, rounds](Stream s) {
                 add_in_a_chain<<<1, 32, 0, s>>>(floats, floats + 1024, rounds);
                 check_launch();
-              },
+              }},
               static_cast<double>(rounds) * unrolled};
     }
     case Probe::instructions: {
       const unsigned blocks = busy_blocks * static_cast<unsigned>(sms);
       const double a_round = double{independent} * busy_threads * blocks;
-      const auto rounds = static_cast<int>(rounded_up(amount, a_round));
-      return {[floats, blocks, rounds](Stream s) {
+      const int rounds = rounded_up(amount, a_round);
+      return {{[floats, blocks, rounds](Stream s) {
                 multiply_add<<<blocks, busy_threads, 0, s>>>(floats, floats + 1024, rounds);
                 check_launch();
-              },
+              }},
               a_round * rounds};
     }
-    case Probe::read: {
-      constexpr unsigned threads = 512;
-      const std::size_t count = rounded_up(amount, sizeof(uint4));
-      const unsigned blocks = std::min(4 * static_cast<unsigned>(sms), blocks_of(count, threads));
-      return {[words, count, blocks](Stream s) {
-                read_all<<<blocks, threads, 0, s>>>(words, count, words);
-                check_launch();
-              },
-              amount};
-    }
-    case Probe::write: {
-      const std::size_t count = rounded_up(amount, sizeof(uint4));
-      return {[words, count](Stream s) {
-                write_all<<<blocks_of(count, pieces * copy_threads), copy_threads, 0, s>>>(words, count);
-                check_launch();
-              },
-              amount};
-    }
-    case Probe::copy: {
-      const std::size_t count = rounded_up(amount / 2, sizeof(uint4));
-      constexpr std::size_t alignment = 256 / sizeof(uint4);
-      uint4* const to = words + (count + alignment - 1) / alignment * alignment;
-      return {[words, to, count](Stream s) {
-                copy_all<<<blocks_of(count, pieces * copy_threads), copy_threads, 0, s>>>(words, to, count);
-                check_launch();
-              },
-              amount};
-    }
+    case Probe::read:
+      return {readers(words, pieces_of(amount), sms), amount};
+    case Probe::write:
+      return {writers(words, pieces_of(amount)), amount};
+    case Probe::copy:
+      return {copiers(words, pieces_of(amount / 2)), amount};
   }
   throw std::invalid_argument("no such probe");
 }
