@@ -1,6 +1,9 @@
 # The entry scripts, the build's description of itself, and shellcheck where it is installed.
 if(STRICTBENCH_TESTS)
-  add_test(NAME scripts COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/scripts_test.py)
+  add_test(NAME scripts_setup COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/setup_test.py)
+  add_test(NAME scripts_test COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/run_tests_test.py)
+  add_test(NAME scripts_bench COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/bench_test.py)
+  add_test(NAME scripts_build_info COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/build_info_test.py)
   add_test(NAME scripts_pr COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/pr_test.py)
   add_test(NAME scripts_nightly COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/nightly_test.py)
   add_test(NAME scripts_peers COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/peers_test.py)
