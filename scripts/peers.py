@@ -53,9 +53,10 @@ sys.path[:0] = [str(ROOT / "report" / folder) for folder in ("peers", "pictures"
 
 import peer_table  # noqa: E402  (found through the line above)
 from device_lock import Taken, device_lock  # noqa: E402
+from program import run_program  # noqa: E402
 from result_folder import UnusableInput, load, parse  # noqa: E402
 from whole_file import write_whole  # noqa: E402
-from words import plain, speak_utf8  # noqa: E402
+from words import plain  # noqa: E402
 
 TABLE = "vocab:151936/hidden:4096"
 CASES = [*(f"row_fold/rows:{rows}/cols:{cols}/dtype:fp32"
@@ -218,6 +219,7 @@ def main(arguments: Optional[list[str]] = None) -> int:
             write_whole(options.out, json.dumps(peer_table.record_of(peers), indent=1) + "\n")
         if options.markdown:
             write_whole(options.markdown, peer_table.as_markdown(peers))
+        print(peer_table.as_text(peers), end="", flush=True)
     except Ended as ended:
         if str(ended):
             print(f"peers.py: {plain(str(ended), 1000)}", file=sys.stderr)
@@ -228,11 +230,9 @@ def main(arguments: Optional[list[str]] = None) -> int:
     except OSError as error:
         print(f"peers.py: {plain(str(error.filename or options.out or ''), 1000)}: {error.strerror}", file=sys.stderr)
         return 2
-    print(peer_table.as_text(peers), end="")
     return failed or peers.exit_code()
 
 
 if __name__ == "__main__":
-    speak_utf8()
     end_with_signals()
-    sys.exit(main())
+    run_program(main)

@@ -90,6 +90,17 @@ class Peers(unittest.TestCase):
         self.assertEqual((again.returncode, again.stdout), (0, done.stdout), again.stderr)
         self.assertEqual([path.name for path in self.folder.glob("strictbench-peers.*")], [])
 
+    def test_an_output_that_takes_nothing(self) -> None:
+        record = self.folder / "record.json"
+        self.assertEqual(self.measure("--out", str(record)).returncode, 0)
+        for streams, expected in ((">/dev/full", (2, "peers.py: standard output: No space left on device\n")),
+                                  (">&-", (2, "peers.py: standard output: Bad file descriptor\n")),
+                                  (">/dev/full 2>&-", (2, "")),
+                                  ("| (exec <&-); exit ${PIPESTATUS[0]}", (141, ""))):
+            done = subprocess.run(["bash", "-c", f'"$0" --from "$1" {streams}', ROOT / "scripts" / "peers.py", record],
+                                  capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), expected, streams)
+
     def test_slower_and_the_floor(self) -> None:
         done = self.measure(TUNED="9")
         self.assertEqual(done.returncode, 1)

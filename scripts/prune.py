@@ -19,7 +19,8 @@ from typing import Any, Optional
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "report" / "pictures"))
 
-from words import plain, speak_utf8  # noqa: E402  (found through the line above)
+from program import run_program  # noqa: E402  (found through the line above)
+from words import plain  # noqa: E402
 
 NAME = re.compile(r"(?P<utc>\d{8}T\d{6}Z)_[0-9A-Za-z]+(-dirty)?_[a-z0-9.-]+")
 
@@ -72,7 +73,7 @@ def main(arguments: Optional[list[str]] = None) -> int:
     options = parser.parse_args(arguments)
     if options.keep < 1:
         parser.error("--keep must be 1 or more")
-    code = 0
+    code, removed = 0, []
     try:
         others = results_beside(options.result.resolve())
     except OSError as error:
@@ -81,13 +82,14 @@ def main(arguments: Optional[list[str]] = None) -> int:
     for folder in others[:max(0, len(others) + 1 - options.keep)]:
         try:
             shutil.rmtree(folder)
-            print(f"removed {folder.name}")
         except OSError as error:
             print(f"prune.py: {plain(str(folder), 1000)}: not removed: {error.strerror}", file=sys.stderr)
             code = 1
+        else:
+            removed.append(f"removed {folder.name}")
+    print(*removed, sep="\n", end="\n" if removed else "")  # at the end: an output that is full stops no removal
     return code
 
 
 if __name__ == "__main__":
-    speak_utf8()
-    sys.exit(main())
+    run_program(main)

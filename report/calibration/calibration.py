@@ -16,10 +16,10 @@ from typing import Any, Optional
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pictures"))
 
-from result_folder import UnusableInput, load  # noqa: E402  (found through the line above)
+from program import run_program  # noqa: E402  (found through the line above)
+from result_folder import UnusableInput, load  # noqa: E402
 from speedup import FAINT, INK, MUTED, plain, text_width, time_text  # noqa: E402  (sets up matplotlib's fonts)
 from whole_file import whole_file  # noqa: E402
-from words import speak_utf8  # noqa: E402
 
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
@@ -289,5 +289,4 @@ def main(arguments: Optional[list[str]] = None) -> int:
 
 
 if __name__ == "__main__":
-    speak_utf8()
-    sys.exit(main())
+    run_program(main)

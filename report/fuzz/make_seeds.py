@@ -14,6 +14,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pictures"))
+
+from program import run_program  # noqa: E402  (found through the line above)
+
 SOURCE = Path(__file__).resolve().parent.parent.parent
 TESTDATA = SOURCE / "report" / "testdata"
 FOUND = Path(__file__).resolve().parent / "found"  # inputs that once broke something
@@ -153,6 +157,9 @@ def child() -> dict[str, str]:
 
 
 def main() -> int:
+    if len(sys.argv) != 2:
+        print("usage: make_seeds.py OUT", file=sys.stderr)
+        return 2
     out = Path(sys.argv[1])
     for target in (results, baseline, kernels, record, child):
         folder = out / target.__name__
@@ -166,4 +173,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)

@@ -20,9 +20,10 @@ from typing import Any, Optional
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pictures"))
 
+from program import run_program  # noqa: E402
 from result_folder import LONGEST, UnusableInput, load, parse_name, read  # noqa: E402  (found through the line above)
 from whole_file import write_whole  # noqa: E402
-from words import plain, speak_utf8  # noqa: E402
+from words import plain  # noqa: E402
 
 LONG_US = 20.0
 WITHIN = 0.05
@@ -108,5 +109,4 @@ def main(given: Optional[list[str]] = None) -> int:
 
 
 if __name__ == "__main__":
-    speak_utf8()
-    sys.exit(main())
+    run_program(main)

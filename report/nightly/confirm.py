@@ -29,11 +29,12 @@ from xml.sax.saxutils import escape, quoteattr
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent / folder) for folder in ("page", "pictures")]
 
 from github_markdown import markdown_code, markdown_text  # noqa: E402
+from program import run_program  # noqa: E402
 from read import REGRESSED, UNDECIDED, VERDICTS, read_comparison  # noqa: E402  (found through the line above)
 from result_folder import UnusableInput, load, load_benchmarks  # noqa: E402
 from sides import canonical  # noqa: E402
 from whole_file import write_whole  # noqa: E402
-from words import plain, speak_utf8  # noqa: E402
+from words import plain  # noqa: E402
 
 IN_DOUBT = ("slower", "inconclusive")
 ANSWERS = ("slower", "same", "faster", "inconclusive", "incomparable", "wrong", "failed")
@@ -305,5 +306,4 @@ def main(arguments: Optional[list[str]] = None) -> int:
 
 
 if __name__ == "__main__":
-    speak_utf8()
-    sys.exit(main())
+    run_program(main)

@@ -35,9 +35,10 @@ from typing import Optional
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent / folder) for folder in ("page", "pictures")]
 
 from history import Night, entries_of, read_nights  # noqa: E402  (found through the line above)
+from program import run_program  # noqa: E402
 from result_folder import UnusableInput  # noqa: E402
 from whole_file import write_whole  # noqa: E402
-from words import plain, speak_utf8  # noqa: E402
+from words import plain  # noqa: E402
 
 
 def nights_of(paths: list[Path], device: str) -> list[Night]:
@@ -126,5 +127,4 @@ def main(arguments: Optional[list[str]] = None) -> int:
 
 
 if __name__ == "__main__":
-    speak_utf8()
-    sys.exit(main())
+    run_program(main)

@@ -18,6 +18,10 @@ import sys
 from pathlib import Path
 from typing import Any, Optional
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pictures"))
+
+from program import run_program  # noqa: E402  (found through the line above)
+
 GPU = "NVIDIA H200"
 FIRST = datetime.date(2025, 11, 29)
 SHAPES = {"row_fold": [f"rows:{rows}/cols:{cols}/dtype:fp32" for rows, cols in
@@ -242,4 +246,4 @@ def main(arguments: Optional[list[str]] = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)

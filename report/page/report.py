@@ -20,11 +20,12 @@ sys.path.insert(0, str(HERE.parent / "pictures"))
 
 from document import page  # noqa: E402
 from history import History, entries_of, read_history  # noqa: E402
+from program import run_program  # noqa: E402
 from read import Comparison, UnusableInput, read_comparison, read_kernels, read_table  # noqa: E402
 from sections import Report  # noqa: E402
 from sides import Side, read_side  # noqa: E402
 from whole_file import write_whole  # noqa: E402
-from words import plain, speak_utf8  # noqa: E402
+from words import plain  # noqa: E402
 
 BASELINES = HERE.parent.parent / "baselines"
 
@@ -147,5 +148,4 @@ def main(arguments: Optional[list[str]] = None) -> int:
 
 
 if __name__ == "__main__":
-    speak_utf8()
-    sys.exit(main())
+    run_program(main)

@@ -25,9 +25,10 @@ from matplotlib.textpath import text_to_path  # noqa: E402
 from matplotlib.ticker import FixedLocator, NullLocator  # noqa: E402
 
 import result_folder  # noqa: E402
+from program import run_program  # noqa: E402
 from result_folder import Measured, Results, Speedup, UnusableInput  # noqa: E402
 from whole_file import whole_file  # noqa: E402
-from words import pair_text, plain, speak_utf8, speedup_text, time_text  # noqa: E402
+from words import pair_text, plain, speedup_text, time_text  # noqa: E402
 
 matplotlib.rcParams.update({
     "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": 11,
@@ -359,5 +360,4 @@ def main(arguments: Optional[list[str]] = None) -> int:
 
 
 if __name__ == "__main__":
-    speak_utf8()
-    sys.exit(main())
+    run_program(main)

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import sys
 
 
 def plain(text: str, longest: int = 64) -> str:
@@ -19,12 +18,6 @@ def plain(text: str, longest: int = 64) -> str:
         return shown
     tail = (longest - 1) // 2
     return f"{shown[:longest - 1 - tail]}…{shown[len(shown) - tail:]}"
-
-
-def speak_utf8() -> None:
-    """Standard output and error as UTF-8 in any locale: names are that, and an encoding that lacks one ends a program."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def time_text(seconds: float) -> str:

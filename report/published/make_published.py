@@ -16,8 +16,9 @@ from typing import Any, Callable, Iterator
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pictures"))
 
-from whole_file import write_whole  # noqa: E402  (found through the line above)
-from words import plain, speak_utf8  # noqa: E402
+from program import run_program  # noqa: E402  (found through the line above)
+from whole_file import write_whole  # noqa: E402
+from words import plain  # noqa: E402
 
 Family = dict[str, Any]
 Row = dict[str, Any]
@@ -132,5 +133,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    speak_utf8()
-    sys.exit(main(sys.argv[1:]))
+    run_program(lambda: main(sys.argv[1:]))
