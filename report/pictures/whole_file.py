@@ -1,10 +1,20 @@
-"""Files that are whole or not there: whatever goes wrong, no reader sees half of one and nothing is left beside it."""
+"""Files that are whole or not there: whatever goes wrong, no reader sees half of one and nothing is left beside it. And
+what is asked before they are written: can they be, and does none of them destroy another that is named."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import tempfile
 from pathlib import Path
-from typing import Iterator
+from typing import Iterable, Iterator, Optional
+
+Named = tuple[str, Optional[Path]]  # what the command line calls a file, and the file, if it was given
+
+
+def resolved(path: Path) -> Path:
+    """Where links lead. One that leads to itself is itself, where Path.resolve() raises no OSError but another error."""
+    return Path(os.path.realpath(path))
 
 
 @contextlib.contextmanager
@@ -13,7 +23,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
     A link stays a link; what is no file (a pipe, /dev/stdout) is written to directly. An OSError names `path`.
     """
-    target = path.resolve()
+    target = resolved(path)
     if target.exists() and not target.is_file() and not target.is_dir():
         yield path
         return
@@ -32,3 +42,41 @@ def write_whole(path: Path, text: str) -> None:
     """`text` as UTF-8; a lone surrogate, which UTF-8 cannot say, is written as its escape."""
     with whole_file(path) as unfinished:
         unfinished.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
+def require_folder_takes_files(folder: Path, path: Path) -> None:
+    """An OSError that names `path` where no new file can be made in `folder`. Found by trying: a mode does not tell."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise OSError(error.errno, f"cannot be written: {error.strerror}", str(path)) from error
+
+
+def require_writable(path: Path) -> None:
+    """An OSError that names `path` where whole_file() would fail at once: before work that is to be written there."""
+    if path.is_dir():
+        raise OSError(errno.EISDIR, f"cannot be written: {os.strerror(errno.EISDIR)}", str(path))
+    if not path.exists() or path.is_file():
+        require_folder_takes_files(resolved(path).parent, path)
+    elif not os.access(path, os.W_OK):
+        raise OSError(errno.EACCES, f"cannot be written: {os.strerror(errno.EACCES)}", str(path))
+
+
+def one_file(left: Path, right: Path) -> bool:
+    """Whether both are one file or folder, through links too. What keeps nothing (a pipe, /dev/null) is none."""
+    with contextlib.suppress(OSError):
+        if left.exists() and right.exists():
+            return left.samefile(right) and (left.is_file() or left.is_dir())
+    return resolved(left) == resolved(right)
+
+
+def require_apart(outputs: Iterable[Named], inputs: Iterable[Named] = ()) -> None:
+    """An OSError that names an output which is also another output or an input: writing it would destroy that."""
+    before = [*inputs]
+    for name, path in outputs:
+        for other, known in before if path else ():
+            if known and one_file(path, known):
+                raise OSError(errno.EEXIST, f"{other} and {name} are one file, which would be overwritten: name another",
+                              str(path))
+        before.append((name, path))

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from whole_file import whole_file, write_whole
+from whole_file import one_file, require_apart, require_writable, whole_file, write_whole
 
 REPORT = Path(__file__).resolve().parent.parent
 
@@ -76,6 +76,57 @@ class WholeFile(unittest.TestCase):
     def test_what_utf_8_cannot_say_is_written_as_its_escape(self) -> None:
         write_whole(self.path, "a\ud800b")
         self.assertEqual(self.path.read_text(encoding="utf-8"), "a\\ud800b")
+
+
+class Asked(unittest.TestCase):
+    """What is asked before anything is written."""
+
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = Path(temporary.name)
+        self.path = self.folder / "file.json"
+        self.path.write_text("before", encoding="utf-8")
+        (self.folder / "soft").symlink_to("file.json")
+        os.link(self.path, self.folder / "hard")
+        (self.folder / "loop").symlink_to("loop")
+        (self.folder / "there").symlink_to(".")
+        (self.folder / "dangling").symlink_to("new")
+
+    def test_one_file(self) -> None:
+        for left, right in (("file.json", "soft"), ("file.json", "hard"), ("file.json", "there/./file.json"), ("new", "new"),
+                            ("new", "there/new"), ("new", "dangling"), ("loop", "loop"), (".", "there")):
+            with self.subTest(left, right=right):
+                self.assertTrue(one_file(self.folder / left, self.folder / right))
+                self.assertTrue(one_file(self.folder / right, self.folder / left))
+        for left, right in (("file.json", "new"), ("new", "other"), ("loop", "new"), ("x" * 300, "new")):
+            with self.subTest(left, right=right):
+                self.assertFalse(one_file(self.folder / left, self.folder / right))
+        self.assertFalse(one_file(Path(os.devnull), Path(os.devnull)))
+
+    def test_outputs_are_apart_from_inputs_and_from_each_other(self) -> None:
+        new, other = self.folder / "new", self.folder / "other"
+        require_apart([("--a", new), ("--b", other), ("--c", None)], [("--from", self.path), ("--x", None)])
+        require_apart([], [("--from", self.path), ("--again", self.path)])  # reading twice destroys nothing
+        for outputs, words in (([("--a", new), ("--b", new)], "--a and --b are one file"),
+                               ([("--a", None), ("--b", self.folder / "soft")], "--from and --b are one file")):
+            with self.assertRaises(OSError) as caught:
+                require_apart(outputs, [("--from", self.path)])
+            self.assertIn(words, caught.exception.strerror)
+            self.assertEqual(caught.exception.filename, str(outputs[1][1]))
+
+    def test_writable_is_what_can_be_written(self) -> None:
+        for name in ("file.json", "soft", "new", "dangling", "loop"):
+            require_writable(self.folder / name)
+            write_whole(self.folder / name, "after")
+            self.assertEqual((self.folder / name).read_text(encoding="utf-8"), "after")
+        require_writable(Path(os.devnull))
+        for name in (".", "none/x", "file.json/x", "x" * 300):
+            with self.subTest(name), self.assertRaises(OSError) as caught:
+                require_writable(self.folder / name)
+            self.assertEqual(caught.exception.filename, str(self.folder / name))
+            self.assertRaises(OSError, write_whole, self.folder / name, "after")
+        self.assertEqual(len([*self.folder.glob("*.tmp")]), 0)
 
 
 class Programs(unittest.TestCase):
