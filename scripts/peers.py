@@ -32,12 +32,14 @@ peer is marked `slower`, or `floor above` where the floor of the strict definiti
 peer's time. CUB on columns that were laid out for it beforehand is shown and not counted.
 
 Exit codes: 0; 1 slower somewhere without that excuse, slower in the geometric mean, bits of ours that differ, or a
-program that failed; 2 unusable input or no PyTorch; 3 no GPU, or nothing to compare; 129, 130, 143 ended by a signal.
+program that failed; 2 unusable input or output, or no PyTorch; 3 no GPU, or nothing to compare; 129, 130, 143 ended by
+a signal.
 """
 from __future__ import annotations
 
 import argparse
 import datetime
+import errno
 import json
 import os
 import re
@@ -54,8 +56,8 @@ sys.path[:0] = [str(ROOT / "report" / folder) for folder in ("peers", "pictures"
 import peer_table  # noqa: E402  (found through the line above)
 from device_lock import Taken, device_lock  # noqa: E402
 from program import run_program  # noqa: E402
-from result_folder import UnusableInput, load, parse  # noqa: E402
-from whole_file import write_whole  # noqa: E402
+from result_folder import UnusableInput, files_of, load, parse  # noqa: E402
+from whole_file import require_apart, require_folder_takes_files, require_writable, write_whole  # noqa: E402
 from words import plain  # noqa: E402
 
 TABLE = "vocab:151936/hidden:4096"
@@ -86,19 +88,36 @@ def filter_of(cases: list[str]) -> str:
                     for operator, shapes in by_operator.items())
 
 
+def how_it_ended(returncode: int) -> str:
+    if returncode >= 0:
+        return f"ended with exit code {returncode}"
+    known = {number.value: number.name for number in signal.Signals}
+    return f"was ended by {known.get(-returncode, f'signal {-returncode}')}"
+
+
+def pass_on(said: Optional[bytes]) -> bool:
+    """What a program wrote to its standard error goes to ours, with nothing that commands a terminal. Whether it did."""
+    lines = (said or b"").decode("utf-8", "backslashreplace").splitlines()
+    for line in lines:
+        print(plain(line, 1000), file=sys.stderr, flush=True)
+    return any(map(str.strip, lines))
+
+
 def output_of(command: list[str], what: str) -> dict[str, Any]:
-    """The JSON that a program prints. Its own one line on standard error stands; Ended where it fails."""
+    """The JSON that a program prints. Ended where it fails: with no line only where it says itself why it refuses."""
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=LONGEST)
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LONGEST)
     except OSError as error:
         raise Ended(2, f"{command[0]}: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:
+        pass_on(error.stderr)
         raise Ended(1, f"{what} was ended after {LONGEST} s") from error
+    refused = pass_on(done.stderr) and done.returncode in (2, 3)
     if done.returncode != 0:
         raise Ended(done.returncode if done.returncode in (2, 3) else 1,
-                    "" if done.returncode in (1, 2, 3) else f"{what} ended with exit code {done.returncode}")
+                    "" if refused else f"{what} {how_it_ended(done.returncode)}")
     try:
-        document = parse(done.stdout)
+        document = parse(done.stdout.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise UnusableInput(f"{what}: its output is not JSON: {error}") from error
     if not isinstance(document, dict):
@@ -115,9 +134,20 @@ def run_ours(build: Path, options: argparse.Namespace, cases: list[str], folder:
     except OSError as error:
         raise Ended(2, f"{command[0]}: {error.strerror}: build it (cmake --build), or name its folder with --build"
                     ) from error
-    if code == 2 or code < 0 or code > 128:
-        raise Ended(code if code > 0 else 128 - code)
-    # 1 and 3: some rows failed or are suspect, and stand so in the table.
+    if code == 2 or code > 128:
+        raise Ended(code)  # it says why, or was told to stop as we are
+    if code not in (0, 1, 3):  # 1 and 3: some rows failed or are suspect, and stand so in the table
+        raise Ended(128 - code if code < 0 else 1, f"{command[0]} run {how_it_ended(code)}")
+
+
+def require_pytorch(command: list[str]) -> None:
+    """Asked nothing, pytorch.py says whether it could answer. Ended, with 2 where it does not even get that far."""
+    try:
+        output_of(command, f"pytorch.py under {command[0]}")
+    except Ended as ended:
+        if ended.code != 1:
+            raise
+        raise Ended(2, f"{ended}: name a Python that has PyTorch with --python") from ended
 
 
 def measured(options: argparse.Namespace) -> tuple[peer_table.Peers, int]:
@@ -127,17 +157,20 @@ def measured(options: argparse.Namespace) -> tuple[peer_table.Peers, int]:
         raise Ended(2, f"--filter {options.filter} selects none of the {len(CASES)} cases, for example {CASES[0]}")
     build = options.build / "bin" if (options.build / "bin").is_dir() else options.build
     cuda = build / "peers_cuda"
-    if not cuda.is_file():
-        raise Ended(2, f"{cuda}: no such file: it is in a build with CUDA; name the folder of one with --build")
-    pytorch = [options.python, str(ROOT / "bench" / "peers" / "pytorch.py")]
-    output_of(pytorch, "pytorch.py")  # asked nothing, it says whether it could answer
+    for program in (cuda, *(() if options.result else (build / "strictbench",))):
+        if not program.is_file():
+            raise Ended(2, f"{program}: no such file: it is in a build with CUDA; name the folder of one with --build")
     peers = peer_table.Peers({case: peer_table.PeerCase(case) for case in cases},
                              {"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")})
-    with tempfile.TemporaryDirectory(prefix="strictbench-peers.") as temporary:
-        folder = options.result or options.keep or Path(temporary) / "result"
-        if options.result is None:
+    if options.result:
+        peer_table.add_rows(peers, options.result)
+    pytorch = [options.python, str(ROOT / "bench" / "peers" / "pytorch.py")]
+    require_pytorch(pytorch)
+    if options.result is None:
+        with tempfile.TemporaryDirectory(prefix="strictbench-peers.") as temporary:
+            folder = options.keep or Path(temporary) / "result"
             run_ours(build, options, cases, folder)
-        peer_table.add_rows(peers, folder)
+            peer_table.add_rows(peers, folder)
     with device_lock(peers.context.get("gpu_uuid", "")):
         return peers, ask_peers(peers, {"peers_cuda": [str(cuda), *cases], "pytorch.py": [*pytorch, *cases]})
 
@@ -152,8 +185,7 @@ def ask_peers(peers: peer_table.Peers, programs: dict[str, list[str]]) -> int:
         except Ended as ended:
             if ended.code != 1:
                 raise
-            said = plain(str(ended) or f"{name} failed", 1000)
-            print(f"peers.py: {said}: the table lacks its answers", file=sys.stderr)
+            print(f"peers.py: {plain(str(ended), 1000)}: the table lacks its answers", file=sys.stderr)
             failed = 1
         else:
             peer_table.add_answers(peers, answers, Path(name))
@@ -190,10 +222,22 @@ def options_of(arguments: Optional[list[str]]) -> argparse.Namespace:
     return options
 
 
-def require_writable(path: Optional[Path]) -> None:
-    """Before anything is measured, so that it is not measured for nothing."""
-    if path and (path.is_dir() or not os.access(path if path.exists() else path.absolute().parent, os.W_OK)):
-        raise Ended(2, f"{path}: cannot be written")
+def require_outputs(options: argparse.Namespace) -> None:
+    """An OSError where something could not be written, or would be written over what is read: nothing is measured for
+    nothing."""
+    files = [("--out", options.out), ("--markdown", options.markdown)]
+    of_result = [*files_of(options.result), options.result / "run.json"] if options.result else []
+    read = [("--from", options.record), *(("RESULT", file) for file in of_result)]
+    require_apart([("--keep", options.keep), *files], read)
+    for _, path in files:
+        if path:
+            require_writable(path)
+    if keep := options.keep:
+        if os.path.lexists(keep):
+            raise FileExistsError(errno.EEXIST, "exists already: --keep makes a new folder", str(keep))
+        # strictbench makes the folders above it too.
+        above = next(folder for folder in keep.absolute().parents if folder.exists())
+        require_folder_takes_files(above, keep)
 
 
 def end_with_signals() -> None:
@@ -209,8 +253,7 @@ def end_with_signals() -> None:
 def main(arguments: Optional[list[str]] = None) -> int:
     options = options_of(arguments)
     try:
-        require_writable(options.out)
-        require_writable(options.markdown)
+        require_outputs(options)
         if options.record:
             peers, failed = peer_table.from_record(load(options.record), options.record), 0
         else:

@@ -38,7 +38,9 @@ with open(os.environ["STRICTBENCH_LOCKS"] + "/strictbench.GPU-a.lock") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         sys.exit("nobody holds the lock of the GPU")
     except BlockingIOError: pass
-if "CUDA_CODE" in os.environ: sys.exit(int(os.environ["CUDA_CODE"]))
+code = int(os.environ.get("CUDA_CODE", 0))
+if code < 0: os.kill(os.getpid(), -code)
+if code: sys.exit(code)
 print(json.dumps({"gpu_uuid": "GPU-a", "answers": [{"case": case, "who": "tuned", "repeatable": True,
                   "batch_invariant": True} for case in sys.argv[1:]]}))
 """
@@ -59,7 +61,8 @@ class Peers(unittest.TestCase):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         (self.folder / "bin").mkdir()
         for name, text in (("bin/strictbench", STRICTBENCH), ("bin/peers_cuda", CUDA), ("python", PYTORCH)):
-            (self.folder / name).write_text(f"#!{sys.executable}\n{text}")
+            started = f"open({str(self.folder / 'started')!r}, 'a').write({name + ' '!r})\n"
+            (self.folder / name).write_text(f"#!{sys.executable}\n{started}{text}")
             (self.folder / name).chmod(0o755)
 
     def run_peers(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -70,6 +73,11 @@ class Peers(unittest.TestCase):
     def measure(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return self.run_peers("--build", str(self.folder), "--python", str(self.folder / "python"), "--filter",
                               FOLD, *arguments, **environment)
+
+    def refused(self, done: subprocess.CompletedProcess[str], words: str) -> None:
+        """One line, exit code 2, and not even PyTorch was asked."""
+        self.one_line(done, 2, words)
+        self.assertEqual((done.stderr.count("\n"), (self.folder / "started").exists()), (1, False), done.stderr)
 
     def one_line(self, done: subprocess.CompletedProcess[str], code: int, words: str) -> None:
         self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
@@ -121,14 +129,75 @@ class Peers(unittest.TestCase):
             self.one_line(self.measure("--keep", str(self.folder / "kept"), PYTORCH_CODE=str(code)), code, "says why")
             self.assertFalse((self.folder / "kept").exists())
         self.one_line(self.measure("--python", str(self.folder / "none")), 2, "none: No such file")
+        done = self.measure(PYTORCH_CODE="2")
+        self.assertEqual((done.returncode, done.stderr), (2, "pytorch.py: says why\n"))
         (self.folder / "bin" / "peers_cuda").unlink()
         self.one_line(self.measure(), 2, "it is in a build with CUDA")
+
+    def test_a_python_that_ends_without_a_word_is_named(self) -> None:
+        python = self.folder / "python"
+        for text, words in (("exit 1", "ended with exit code 1: name a Python"), ("exit 2", "ended with exit code 2"),
+                            ("exit 77", "ended with exit code 77: name"), ("kill -SEGV $$", "was ended by SIGSEGV: name"),
+                            ("kill -40 $$", "was ended by signal 40: name"), ("echo >&2; exit 2", "ended with exit code 2"),
+                            ("printf '\\377'", "its output is not JSON")):
+            python.write_text(f"#!/bin/sh\n{text}\n")
+            with self.subTest(text):
+                done = self.measure("--keep", str(self.folder / "kept"))
+                self.one_line(done, 2, f"peers.py: pytorch.py under {python}")
+                self.assertIn(words, done.stderr)
+        self.assertFalse((self.folder / "started").exists())
+
+    def test_what_a_program_says_commands_no_terminal(self) -> None:
+        (self.folder / "python").write_text("#!/bin/sh\nprintf 'a\\033[2J\\377b\\nTraceback\\n' >&2; exit 1\n")
+        done = self.measure()
+        self.assertEqual(done.stderr.splitlines()[:2], ["a\\x1b[2J\\xffb", "Traceback"])
+        self.one_line(done, 2, "ended with exit code 1")
+
+    def test_what_would_be_written_over_is_refused_first(self) -> None:
+        record, kept = self.folder / "record.json", self.folder / "kept"
+        self.assertEqual(self.measure("--out", str(record), "--keep", str(kept)).returncode, 0)
+        (self.folder / "started").unlink()
+        (self.folder / "soft").symlink_to(record)
+        os.link(record, self.folder / "hard")
+        before = record.read_bytes()
+        for option in ("--out", "--markdown"):
+            for name in ("record.json", "soft", "hard", "bin/../record.json"):
+                with self.subTest(option, name=name):
+                    self.refused(self.run_peers("--from", str(record), option, str(self.folder / name)),
+                                 f"--from and {option} are one file")
+            for name in ("run.json", "row_fold.0.json"):
+                (kept / "run.json").write_text("{}")
+                self.refused(self.measure(str(kept), option, str(kept / name)), f"RESULT and {option} are one file")
+            new = str(self.folder / "new")
+            self.refused(self.measure("--keep", new, option, new), f"--keep and {option} are one file")
+        self.refused(self.measure("--out", new, "--markdown", new), "--out and --markdown are one file")
+        self.assertEqual(record.read_bytes(), before)
+        self.assertEqual(self.run_peers("--from", str(record), "--out", "/dev/null", "--markdown", "/dev/null").returncode, 0)
+
+    def test_a_result_and_a_folder_to_keep_are_looked_at_first(self) -> None:
+        empty = self.folder / "empty"
+        empty.mkdir()
+        (self.folder / "dangling").symlink_to("none/x")
+        self.refused(self.measure(str(empty)), f"{empty}: no result files")
+        self.refused(self.measure(str(self.folder / "none")), "none: no such result folder")
+        self.refused(self.measure(str(self.folder / "python")), "not JSON")
+        for name in ("empty", "python", "dangling"):
+            self.refused(self.measure("--keep", str(self.folder / name)), f"{name}: exists already")
+        self.refused(self.measure("--keep", str(self.folder / "python" / "x" / "y")), "y: cannot be written: Not a directory")
+        self.assertEqual(self.measure("--keep", str(self.folder / "a" / "b")).returncode, 0)
+        (self.folder / "started").unlink()
+        (self.folder / "bin" / "strictbench").unlink()
+        self.refused(self.measure(), "strictbench: no such file")
 
     def test_a_program_that_fails_leaves_the_others_in_the_table(self) -> None:
         done = self.measure(CUDA_CODE="1")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("peers_cuda failed: the table lacks its answers", done.stderr)
+        self.assertIn("peers.py: peers_cuda ended with exit code 1: the table lacks its answers\n", done.stderr)
         self.assertIn("1.50 x", done.stdout)
+        done = self.measure(CUDA_CODE="-11")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("peers.py: peers_cuda was ended by SIGSEGV: the table lacks its answers\n", done.stderr)
+        self.one_line(self.measure(CUDA_CODE="2"), 2, "peers.py: peers_cuda ended with exit code 2")
         self.one_line(self.measure(PYTORCH_SAYS="nonsense"), 2, "its output is not JSON")
         self.one_line(self.measure(PYTORCH_SAYS="[1]"), 2, "not a JSON object")
 
