@@ -200,6 +200,8 @@ class Peers(unittest.TestCase):
         self.one_line(self.measure(CUDA_CODE="2"), 2, "peers.py: peers_cuda ended with exit code 2")
         self.one_line(self.measure(PYTORCH_SAYS="nonsense"), 2, "its output is not JSON")
         self.one_line(self.measure(PYTORCH_SAYS="[1]"), 2, "not a JSON object")
+        twice = json.dumps({"answers": 2 * [{"case": FOLD, "who": "pytorch", "samples_us": [1]}]})
+        self.one_line(self.measure(PYTORCH_SAYS=twice), 2, f"pytorch.py: answers[1] is a second answer of pytorch to {FOLD}")
 
     def test_a_gpu_that_another_one_measures_on_is_left_alone(self) -> None:
         (self.folder / "locks").mkdir()

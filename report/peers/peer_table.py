@@ -158,9 +158,12 @@ def same_place(peers: Peers, key: str, value: str, path: Path) -> None:
 
 def add_answers(peers: Peers, document: dict[str, Any], path: Path) -> None:
     """What bench/peers' programs print, `path` being what the complaints call it. Or UnusableInput."""
-    root = Node(document, path)
+    root, before = Node(document, path), set()
     for node in root.needed("answers"):
         case, who = peers.cases.get(node.text("case")), node.text("who")
+        if (answer := (node.text("case"), who)) in before:
+            raise node.refuse(f"is a second answer of {who} to {answer[0]}: which one holds?")
+        before.add(answer)
         if case is None:
             continue
         contender = case.contender(who)
@@ -215,9 +218,13 @@ def from_record(document: dict[str, Any], path: Path) -> Peers:
         name = node.text("case")
         if not CASE.fullmatch(name):
             raise node.at("case").refuse("is no name of a case")
+        if name in peers.cases:
+            raise node.refuse(f"is a second one of {name}: which one holds?")
         case = peers.cases[name] = PeerCase(name, time_of(node, "floor_us"))
         for entry in node.items("contenders"):
             who = entry.text("who")
+            if who in case.contenders:
+                raise entry.refuse(f"is a second {who} of {name}: which one holds?")
             case.contenders[who] = Contender(who, entry.text("timer"), time_of(entry, "us"),
                                              yes_or_no(entry, "repeatable"), yes_or_no(entry, "batch_invariant"),
                                              entry.text("error"))
