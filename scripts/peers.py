@@ -56,8 +56,9 @@ sys.path[:0] = [str(ROOT / "report" / folder) for folder in ("peers", "pictures"
 import peer_table  # noqa: E402  (found through the line above)
 from device_lock import Taken, device_lock  # noqa: E402
 from program import run_program  # noqa: E402
-from result_folder import UnusableInput, files_of, load, parse  # noqa: E402
-from whole_file import require_apart, require_folder_takes_files, require_writable, write_whole  # noqa: E402
+from result_folder import UnusableInput, load, parse  # noqa: E402
+from whole_file import (files_of_each, require_apart, require_folder_takes_files, require_writable,  # noqa: E402
+                        write_whole)
 from words import plain  # noqa: E402
 
 TABLE = "vocab:151936/hidden:4096"
@@ -226,9 +227,8 @@ def require_outputs(options: argparse.Namespace) -> None:
     """An OSError where something could not be written, or would be written over what is read: nothing is measured for
     nothing."""
     files = [("--out", options.out), ("--markdown", options.markdown)]
-    of_result = [*files_of(options.result), options.result / "run.json"] if options.result else []
-    read = [("--from", options.record), *(("RESULT", file) for file in of_result)]
-    require_apart([("--keep", options.keep), *files], read)
+    results = files_of_each("RESULT", [options.result] if options.result else [])
+    require_apart([("--keep", options.keep), *files], [("--from", options.record), *results])
     for _, path in files:
         if path:
             require_writable(path)

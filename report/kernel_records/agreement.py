@@ -12,6 +12,7 @@ FILE gets them as JSON. Exit codes: 0 all within 5 %, 1 some are not, 2 unusable
 from __future__ import annotations
 
 import argparse
+import collections
 import json
 import statistics
 import sys
@@ -22,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pictures"))
 
 from program import run_program  # noqa: E402
 from result_folder import LONGEST, UnusableInput, load, parse_name, read  # noqa: E402  (found through the line above)
-from whole_file import write_whole  # noqa: E402
+from whole_file import files_of_each, require_apart, write_whole  # noqa: E402
 from words import plain  # noqa: E402
 
 LONG_US = 20.0
@@ -34,6 +35,9 @@ def recorded(file: Path) -> dict[str, float]:
     document = load(file)
     try:
         calls = {}
+        for name, times in collections.Counter(case["name"] for case in document["cases"]).items():
+            if times > 1:
+                raise UnusableInput(f"{file}: {name} is recorded {times} times: which one holds?")
         for case in document["cases"]:
             kernels = case["kernels"]
             if not isinstance(case["name"], str):
@@ -80,6 +84,7 @@ def main(given: Optional[list[str]] = None) -> int:
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args(given)
     try:
+        require_apart([("--out", arguments.out)], files_of_each("RESULT", arguments.results))
         folders = [agreement(folder) for folder in arguments.results]
         differing = {key for key in ("gpu_name", "git_commit") if len({folder.get(key) for folder in folders}) > 1}
         if differing:

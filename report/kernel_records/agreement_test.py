@@ -72,6 +72,22 @@ class Agreement(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("row_fold.kernels.json: not a record of kernels", done.stderr)
 
+    def test_a_case_that_is_recorded_twice(self) -> None:
+        name = NAME.format("new")
+        done = self.run_on([row("new", 100)], [record(name, 10, ("fold", 10, ns)) for ns in (1_000_000, 9_000_000)])
+        self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
+        self.assertIn(f"row_fold.kernels.json: {name} is recorded 2 times", done.stderr)
+
+    def test_a_result_is_not_written_over(self) -> None:
+        self.run_on([row("new", 100)], [record(NAME.format("new"), 10, ("fold", 10, 1_000_000))])
+        for name in ("row_fold.0.json", "row_fold.kernels.json"):
+            before = (self.folder / name).read_bytes()
+            done = subprocess.run([HERE / "agreement.py", self.folder, "--out", self.folder / name],
+                                  capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
+            self.assertIn("RESULT and --out are one file", done.stderr)
+            self.assertEqual((self.folder / name).read_bytes(), before)
+
     def test_numbers_that_no_measurement_has(self) -> None:
         name = NAME.format("new")
         for calls, ns, words in ((0, 30000, "was called 0 times"), (-1, 30000, "was called -1 times"),

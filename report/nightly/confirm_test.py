@@ -122,6 +122,14 @@ class Confirm(unittest.TestCase):
         self.assertEqual(asked(names("ab", 100)), "^(fold/(a|b)|gemm/(a|b))/")
         self.assertEqual(asked([f"op{n}/{'v' * 90}{n}/x:1" for n in range(30)]).count("v"), 0)
 
+    def test_an_answer_that_is_there_twice_is_refused_with_its_row(self) -> None:
+        name = NAME.format("one")
+        self.write("compare.json", [row(name, "slower")])
+        self.write("ab-aaaaaaaaaa.json", [row(name, "slower"), row(name, "same")])
+        code, _, err = self.run_program("settle", str(self.result))
+        self.assertEqual((code, err.count("\n"), (self.result / "confirmed.json").exists()), (2, 1, False), err)
+        self.assertIn(f"ab-aaaaaaaaaa.json: rows[1] is a second row named {name}", err)
+
     def test_each_answer(self) -> None:
         for answer, stands, code in (("slower", "slower", 1), ("same", "same", 0), ("faster", "faster", 0),
                                      ("inconclusive", "inconclusive", 3), ("incomparable", "inconclusive", 3),

@@ -37,7 +37,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parent.parent / folder) for folder 
 from history import Night, entries_of, read_nights  # noqa: E402  (found through the line above)
 from program import run_program  # noqa: E402
 from result_folder import UnusableInput  # noqa: E402
-from whole_file import write_whole  # noqa: E402
+from whole_file import files_of_each, require_apart, write_whole  # noqa: E402
 from words import plain  # noqa: E402
 
 
@@ -106,6 +106,8 @@ def main(arguments: Optional[list[str]] = None) -> int:
     parser.add_argument("--filter", default="", metavar="RE", help="only cases in whose names RE is found")
     options = parser.parse_args(arguments)
     try:
+        entries = [entry for path in options.results for entry in entries_of(path)]
+        require_apart([("--output", options.output), ("--config", options.config)], files_of_each("RESULT", entries))
         nights = nights_of(options.results, options.device)
         cases, left_out = complete_cases(nights, options.filter)
         write_whole(options.output, table_of(nights, cases))

@@ -112,6 +112,19 @@ class Table(Base):
         self.refused("broken.json: not JSON", broken)
         self.assertEqual(self.run_program(self.results, "--device", "NVIDIA H100"), (0, ""))
 
+    def test_nothing_is_written_over(self) -> None:
+        file = self.night(1, new=1.0) / "summary.json"
+        before = file.read_bytes()
+        for arguments, words in (([self.results, "--config", file], "RESULT and --config are one file"),
+                                 ([file, "--config", file], "RESULT and --config are one file"),
+                                 ([self.results, "--config", self.csv], "--output and --config are one file")):
+            self.refused(words, *arguments)
+        self.csv.symlink_to(file)
+        code, err = self.run_program(self.results)
+        self.assertEqual((code, err.count("\n")), (2, 1), err)
+        self.assertIn("RESULT and --output are one file", err)
+        self.assertEqual(file.read_bytes(), before)
+
     def test_a_place_that_cannot_be_written(self) -> None:
         self.night(1, new=1.0)
         for place in (self.csv, self.config):

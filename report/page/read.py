@@ -171,8 +171,14 @@ def read_comparison(path: Path) -> Comparison:
     threshold = root.positive("threshold")
     if threshold is None:
         raise root.refuse("is no comparison: no threshold above 0")
+    rows: dict[str, ComparedRow] = {}
+    for node in root.needed("rows"):
+        row = compared_row(node, threshold)
+        if row.name in rows:
+            raise node.refuse(f"is a second row named {row.name}: which one holds?")
+        rows[row.name] = row
     return Comparison(verdict, threshold, root.positive("alpha"), root.text("metric") or "real_time",
-                      root.texts("notes"), [compared_row(node, threshold) for node in root.needed("rows")])
+                      root.texts("notes"), [*rows.values()])
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from program import run_program  # noqa: E402
 from read import Comparison, UnusableInput, read_comparison, read_kernels, read_table  # noqa: E402
 from sections import Report  # noqa: E402
 from sides import Side, read_side  # noqa: E402
-from whole_file import write_whole  # noqa: E402
+from whole_file import Named, files_of_each, require_apart, write_whole  # noqa: E402
 from words import plain  # noqa: E402
 
 BASELINES = HERE.parent.parent / "baselines"
@@ -68,6 +68,14 @@ def measured_again(folder: Path, comparison: Optional[Comparison]) -> tuple[dict
             except UnusableInput as error:
                 alarms.append(f"Samples of rows that were measured again are not drawn: {error}")
     return found, alarms
+
+
+def inputs_of(options: argparse.Namespace) -> list[Named]:
+    """Every file that was named, or stands in a folder that was: the page takes the place of none of them."""
+    earlier = [entry for path in options.history for entry in entries_of(path)]
+    return [*files_of_each("RESULT", [options.result]), ("--verdict", options.verdict), ("--table", options.table),
+            *files_of_each("--kernels", options.kernels), *files_of_each("--baseline", options.baseline),
+            *files_of_each("--history", earlier), *files_of_each("--baselines", sorted(options.baselines.glob("*")))]
 
 
 def gather(options: argparse.Namespace) -> Report:
@@ -136,6 +144,7 @@ def main(arguments: Optional[list[str]] = None) -> int:
     options = parser().parse_args(arguments)
     out = options.out or (options.result / "report.html" if options.result.is_dir() else Path("report.html"))
     try:
+        require_apart([("--out", out)], inputs_of(options))
         report = gather(options)
         save_page(out, page(report))
         saved = [] if options.no_pictures else save_pictures(report, out.parent, out.stem)

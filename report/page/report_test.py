@@ -244,6 +244,22 @@ class Page(unittest.TestCase):
             self.assertEqual((code, err.count("\n")), (2, 1), option)
             self.assertIn("gone", err)
 
+    def test_the_page_takes_the_place_of_nothing_that_is_read(self) -> None:
+        self.make(nights=2)
+        night = next(path for path in sorted((self.root / "results").iterdir()) if path != self.result)
+        verdict = self.root / "verdict.json"
+        shutil.copy(self.result / "compare.json", verdict)
+        for file, words, *named in ((self.result / "run.json", "RESULT"), (self.result / "row_fold.0.json", "RESULT"),
+                                    (verdict, "--verdict", "--verdict", verdict),
+                                    (night / "summary.json", "--history", "--history", self.root / "results"),
+                                    (self.root / "baselines" / "h200" / "main.json", "--baselines")):
+            before = file.read_bytes()
+            with self.subTest(words):
+                code, out, err = self.run_program("--no-pictures", "--out", str(file), *map(str, named))
+                self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
+                self.assertIn(f"{words} and --out are one file", err)
+            self.assertEqual(file.read_bytes(), before)
+
     def test_a_place_that_cannot_be_written(self) -> None:
         self.make(nights=1)
         code, _, err = self.run_program("--out", str(self.result / "run.json" / "below" / "x.html"))

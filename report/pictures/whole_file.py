@@ -80,3 +80,8 @@ def require_apart(outputs: Iterable[Named], inputs: Iterable[Named] = ()) -> Non
                 raise OSError(errno.EEXIST, f"{other} and {name} are one file, which would be overwritten: name another",
                               str(path))
         before.append((name, path))
+
+
+def files_of_each(name: str, paths: Iterable[Path]) -> list[Named]:
+    """What is read where `name` gives these results, for require_apart(): of a folder all its JSON."""
+    return [(name, file) for path in paths for file in (path.glob("*.json") if path.is_dir() else (path,))]

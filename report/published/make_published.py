@@ -8,6 +8,7 @@ names its rows. Numbers stay decimal text from end to end: 0.0256 ms becomes 25.
 """
 from __future__ import annotations
 
+import collections
 import json
 import sys
 from decimal import Decimal
@@ -17,7 +18,7 @@ from typing import Any, Callable, Iterator
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pictures"))
 
 from program import run_program  # noqa: E402  (found through the line above)
-from whole_file import write_whole  # noqa: E402
+from whole_file import require_apart, write_whole  # noqa: E402
 from words import plain  # noqa: E402
 
 Family = dict[str, Any]
@@ -109,6 +110,9 @@ def document(source: dict[str, Any]) -> str:
     for family in families:
         context.update(family_context(family))
         rows.extend(case_rows(family) if family["op"] in SHAPES else kernel_rows(family))
+    for name, times in collections.Counter(row["name"] for row in rows).items():
+        if times > 1:  # readers would take them for repetitions
+            raise ValueError(f"{name} is there {times} times")
     context_lines = ",\n".join(f"  {to_json(key)}: {to_json(value)}" for key, value in context.items())
     row_lines = ",\n".join(
         "  {" + ", ".join(f"{to_json(key)}: {to_json(value)}" for key, value in row.items()) + "}" for row in rows)
@@ -121,6 +125,7 @@ def main(arguments: list[str]) -> int:
         return 2
     source, output = (Path(argument) for argument in arguments)
     try:
+        require_apart([("OUTPUT", output)], [("SOURCE", source)])
         write_whole(output, document(json.loads(source.read_text(encoding="utf-8"), parse_float=Decimal)))
     except OSError as error:
         print(f"make_published.py: {plain(str(error.filename), 1000)}: {error.strerror}", file=sys.stderr)

@@ -88,6 +88,25 @@ class PublishedFigures(unittest.TestCase):
                 if isinstance(value, Decimal):
                     self.assertLessEqual(len(value.as_tuple().digits), 7, row["name"])
 
+    def test_a_source_is_not_written_over(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            source, link = Path(folder) / "source", Path(folder) / "link"
+            source.write_text(SOURCE.read_text(encoding="utf-8"), encoding="utf-8")
+            link.symlink_to(source)
+            for output in (source, link):
+                err = io.StringIO()
+                with contextlib.redirect_stderr(err):
+                    self.assertEqual(make_published.main([str(source), str(output)]), 2)
+                self.assertIn("SOURCE and OUTPUT are one file", err.getvalue())
+                self.assertEqual(err.getvalue().count("\n"), 1)
+            self.assertEqual(source.read_bytes(), SOURCE.read_bytes())
+
+    def test_a_row_that_is_there_twice_is_named(self) -> None:
+        family = next(family for family in self.source["families"] if family["op"] == "row_fold")
+        family["rows"].append({**family["rows"][0], "new_ms": Decimal("1")})
+        with self.assertRaisesRegex(ValueError, "^row_fold/legacy/rows:[0-9]+/[^ ]* is there 2 times$"):
+            make_published.document(self.source)
+
     def test_what_cannot_be_read_or_written_is_one_line_and_leaves_nothing(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             good, bad, out = (Path(folder) / name for name in ("good", "bad", "out"))
