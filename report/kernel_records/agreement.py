@@ -36,6 +36,8 @@ def recorded(file: Path) -> dict[str, float]:
     try:
         calls = {}
         for name, times in collections.Counter(case["name"] for case in document["cases"]).items():
+            if not isinstance(name, str):
+                raise UnusableInput(f"{file}: not a record of kernels: a case is named {name!r}, which is no text")
             if times > 1:
                 raise UnusableInput(f"{file}: {name} is recorded {times} times: which one holds?")
         for case in document["cases"]:

@@ -71,6 +71,10 @@ class Agreement(unittest.TestCase):
         done = self.run_on([row("new", 100)], [{"name": NAME.format("new")}])
         self.assertEqual(done.returncode, 2)
         self.assertIn("row_fold.kernels.json: not a record of kernels", done.stderr)
+        for name in (None, 3, True, [], {}):
+            done = self.run_on([row("new", 100)], [{**record("", 1, ("fold", 1, 30000)), "name": name}])
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+            self.assertIn("row_fold.kernels.json: not a record of kernels", done.stderr)
 
     def test_a_case_that_is_recorded_twice(self) -> None:
         name = NAME.format("new")
