@@ -97,7 +97,7 @@ def how_it_ended(returncode: int) -> str:
 
 
 def pass_on(said: Optional[bytes]) -> bool:
-    """What a program wrote to its standard error goes to ours, with nothing that commands a terminal. Whether it did."""
+    """What a program wrote to its standard error goes to ours, with nothing that commands a terminal. Is there any?"""
     lines = (said or b"").decode("utf-8", "backslashreplace").splitlines()
     for line in lines:
         print(plain(line, 1000), file=sys.stderr, flush=True)

@@ -76,7 +76,7 @@ class Comparisons(Files):
                 ({**COMPARISON, "rows": [{**ROW, "measured_again": "../../a"}]}, "rows[0].measured_again is no commit"),
                 ({**COMPARISON, "rows": [ROW, {**ROW, "ratio": "1"}]}, "rows[1].ratio is not a number"),
                 ({**COMPARISON, "rows": [{**ROW, "ratio": True}]}, "rows[0].ratio is not a number"),
-                ({**COMPARISON, "rows": [ROW, {**ROW, "verdict": "same"}]}, f"rows[1] is a second row named {ROW['name']}"),
+                ({**COMPARISON, "rows": [ROW, {**ROW, "ratio": 9}]}, f"rows[1] is a second row named {ROW['name']}"),
                 ({**COMPARISON, "notes": [1]}, "notes[0] is not a text"),
                 ({**COMPARISON, "rows": [{**ROW, "baseline": 3}]}, "rows[0].baseline is not an object"),
                 ("[" * 100_000, "nested too deeply")):

@@ -42,7 +42,7 @@ class Complaints(io.FileIO):
 
 
 def taken(kind: type[io.FileIO], now: Optional[TextIO], flags: int) -> io.FileIO:
-    """The file of `now`. One that is closed is opened as /dev/null with `flags`, so that no file gets its descriptor."""
+    """The file of `now`. One that is closed is opened as /dev/null with `flags`: no file gets its descriptor."""
     if now is None:
         return kind(os.open(os.devnull, flags), "w")
     now.flush()
@@ -55,8 +55,8 @@ def text_of(raw: io.FileIO, by_line: bool) -> TextIO:
 
 
 def run_program(main: Callable[[], int]) -> NoReturn:
-    """Ends this program with the exit code of main(): 2, and one line on standard error, where a file or standard output
-    could not be written and main() has not said so; 130 where it is interrupted."""
+    """Ends this program with the exit code of main(): 2, and one line on standard error, where a file or standard
+    output could not be written and main() has not said so; 130 where it is interrupted."""
     # To one that is open for reading alone every write fails, as to one that is closed.
     by_line = sys.stdout is not None and (sys.stdout.line_buffering or sys.stdout.write_through)
     output = taken(Output, sys.stdout, os.O_RDONLY)
@@ -71,7 +71,8 @@ def run_program(main: Callable[[], int]) -> NoReturn:
                 raise output.lost
         sys.stdout.flush()
     except OSError as error:
-        print(f"{Path(sys.argv[0]).name}: {plain(str(error.filename or STDOUT), 1000)}: {error.strerror}", file=sys.stderr)
+        name, what = Path(sys.argv[0]).name, plain(str(error.filename or STDOUT), 1000)
+        print(f"{name}: {what}: {error.strerror}", file=sys.stderr)
         code = 2
     except KeyboardInterrupt:
         code = 128 + signal.SIGINT

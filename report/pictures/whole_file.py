@@ -13,7 +13,7 @@ Named = tuple[str, Optional[Path]]  # what the command line calls a file, and th
 
 
 def resolved(path: Path) -> Path:
-    """Where links lead. One that leads to itself is itself, where Path.resolve() raises no OSError but another error."""
+    """Where links lead. One that leads to itself stays, where Path.resolve() would raise what is no OSError."""
     return Path(os.path.realpath(path))
 
 
@@ -77,8 +77,8 @@ def require_apart(outputs: Iterable[Named], inputs: Iterable[Named] = ()) -> Non
     for name, path in outputs:
         for other, known in before if path else ():
             if known and one_file(path, known):
-                raise OSError(errno.EEXIST, f"{other} and {name} are one file, which would be overwritten: name another",
-                              str(path))
+                why = f"{other} and {name} are one file, which would be overwritten: name another"
+                raise OSError(errno.EEXIST, why, str(path))
         before.append((name, path))
 
 

@@ -94,8 +94,9 @@ class Asked(unittest.TestCase):
         (self.folder / "dangling").symlink_to("new")
 
     def test_one_file(self) -> None:
-        for left, right in (("file.json", "soft"), ("file.json", "hard"), ("file.json", "there/./file.json"), ("new", "new"),
-                            ("new", "there/new"), ("new", "dangling"), ("loop", "loop"), (".", "there")):
+        for left, right in (("file.json", "soft"), ("file.json", "hard"), ("file.json", "there/./file.json"),
+                            ("new", "new"), ("new", "there/new"), ("new", "dangling"), ("loop", "loop"),
+                            (".", "there")):
             with self.subTest(left, right=right):
                 self.assertTrue(one_file(self.folder / left, self.folder / right))
                 self.assertTrue(one_file(self.folder / right, self.folder / left))
