@@ -37,27 +37,28 @@ std::uint64_t footprint_of(const Demand& demand) {
 
 /// The least of a few samples of the fastest way, in seconds: whatever disturbs one makes it longer.
 double least_time(Backend& backend, Timer timer, const std::vector<Call>& ways) {
+  constexpr int looks = 2;  // at every way: one may be disturbed
   constexpr int most_samples = 5;
   constexpr std::chrono::milliseconds enough{6};
-  std::unique_ptr<Sampler> fastest;
-  double least = 0;
+  struct Way {
+    std::unique_ptr<Sampler> sampler;
+    double least;
+  };
+  std::vector<Way> all;
   for (const Call& call : ways) {
     call(backend.stream());  // never for the first time behind the timer's blocking kernel
     backend.synchronize();
     const double alone = backend.make_sampler(timer, call, 1)->sample();
-    auto sampler = backend.make_sampler(timer, call, calls_per_sample(timer, alone));
-    const double together = sampler->sample();
-    if (fastest == nullptr || together < least) {
-      fastest = std::move(sampler);
-      least = together;
-    }
+    all.push_back({backend.make_sampler(timer, call, calls_per_sample(timer, alone)), alone});
   }
+  const auto take = [](Way& way) { way.least = std::min(way.least, way.sampler->sample()); };
+  for (int look = 0; look < looks; ++look)
+    for (Way& way : all) take(way);
+  Way& fastest = *std::ranges::min_element(all, {}, &Way::least);
   const auto start = std::chrono::steady_clock::now();
-  for (int taken = 1; taken < most_samples; ++taken) {
-    if (taken >= 2 && std::chrono::steady_clock::now() - start > enough) break;
-    least = std::min(least, fastest->sample());
-  }
-  return least;
+  for (int taken = looks; taken < most_samples && std::chrono::steady_clock::now() - start < enough; ++taken)
+    take(fastest);
+  return fastest.least;
 }
 
 class Measurement {
@@ -110,11 +111,15 @@ class Measurement {
     }
     buffer_ = Memory(backend_, wanted);
     buffer_bytes_ = wanted;
-    // Zeros would be read and written faster than the cases' data.
+    fill(wanted);
+  }
+
+  /// Zeros, or what a write left, would be read faster than the cases' data.
+  void fill(std::size_t bytes) {
     if (backend_.device() == Device::cuda)
-      backend_.fill_random(buffer_.as(), Dtype::fp32, wanted / sizeof(float), random_key("ceilings"), 1);
+      backend_.fill_random(buffer_.as(), Dtype::fp32, bytes / sizeof(float), random_key("ceilings"), 1);
     else
-      backend_.poison(buffer_.as(), Dtype::fp32, wanted / sizeof(float));
+      backend_.poison(buffer_.as(), Dtype::fp32, bytes / sizeof(float));
   }
 
   /// Work until the clocks have risen: ceilings of an idle device would be too low, and floors too high.
@@ -164,6 +169,7 @@ class Measurement {
       if (footprint + slack > buffer_bytes_) throw std::runtime_error("the memory is not free");
       ceilings_.traffic[{timer, kind, footprint}] =
           time_of(timer, probe_of(kind), static_cast<double>(footprint));
+      if (kind == Traffic::write) fill(footprint);
     });
   }
 

@@ -24,7 +24,7 @@ __device__ void take(uint4& bits, const uint4& v) {
   bits.w |= v.w;
 }
 
-/// Random data has all bits set soon; the compiler does not know that what is left is false.
+/// No data here comes to 1, 2, 3, 4; the compiler does not know that.
 __device__ void pretend_to_store(const uint4& bits, uint4* never) {
   if (bits.x == 1 && bits.y == 2 && bits.z == 3 && bits.w == 4) *never = bits;
 }
@@ -53,16 +53,24 @@ __global__ void __launch_bounds__(threads) read_once(const uint4* in, std::size_
   pretend_to_store(bits, never);
 }
 
-template <int threads, int pieces>
+/// `streamed`: marked as used once.
+template <bool streamed>
+__device__ void put(uint4* to, const uint4& value) {
+  if constexpr (streamed)
+    __stcs(to, value);
+  else
+    *to = value;
+}
+
+template <int threads, int pieces, bool streamed>
 __global__ void __launch_bounds__(threads) write_once(uint4* out, std::size_t count) {
   const std::size_t i = std::size_t{blockIdx.x} * (pieces * threads) + threadIdx.x;
   const uint4 value{0x3f800000u, 0xbf123456u, 0x40490fdbu, 0x3eaaaaabu};
 #pragma unroll
   for (int k = 0; k < pieces; ++k)
-    if (i + k * threads < count) out[i + k * threads] = value;
+    if (i + k * threads < count) put<streamed>(out + i + k * threads, value);
 }
 
-/// `streamed`: marked as used once, on both ways.
 template <int threads, int pieces, bool streamed>
 __global__ void __launch_bounds__(threads) copy_once(const uint4* in, uint4* out, std::size_t count) {
   const std::size_t i = std::size_t{blockIdx.x} * (pieces * threads) + threadIdx.x;
@@ -71,13 +79,8 @@ __global__ void __launch_bounds__(threads) copy_once(const uint4* in, uint4* out
   for (int k = 0; k < pieces; ++k)
     if (i + k * threads < count) values[k] = streamed ? __ldcs(in + i + k * threads) : in[i + k * threads];
 #pragma unroll
-  for (int k = 0; k < pieces; ++k) {
-    if (i + k * threads >= count) break;
-    if (streamed)
-      __stcs(out + i + k * threads, values[k]);
-    else
-      out[i + k * threads] = values[k];
-  }
+  for (int k = 0; k < pieces; ++k)
+    if (i + k * threads < count) put<streamed>(out + i + k * threads, values[k]);
 }
 
 constexpr int unrolled = 32;
@@ -128,10 +131,11 @@ Call reader(uint4* words, std::size_t count) {
   };
 }
 
-template <int threads, int pieces>
+template <int threads, int pieces, bool streamed>
 Call writer(uint4* words, std::size_t count) {
   return [=](Stream s) {
-    write_once<threads, pieces><<<blocks_of(count, threads * pieces), threads, 0, s>>>(words, count);
+    write_once<threads, pieces, streamed>
+        <<<blocks_of(count, threads * pieces), threads, 0, s>>>(words, count);
     check_launch();
   };
 }
@@ -156,15 +160,20 @@ std::vector<Call> readers(uint4* words, std::size_t count, int sms) {
 }
 
 std::vector<Call> writers(uint4* words, std::size_t count) {
-  return {writer<256, 4>(words, count), writer<256, 1>(words, count), writer<64, 1>(words, count),
+  return {writer<256, 4, false>(words, count), writer<256, 4, true>(words, count),
+          writer<256, 1, false>(words, count), writer<64, 1, false>(words, count),
           [=](Stream s) { cuda_check(cudaMemsetAsync(words, 0x5a, count * sizeof(uint4), s)); }};
 }
 
 std::vector<Call> copiers(uint4* words, std::size_t count) {
   constexpr std::size_t alignment = 256 / sizeof(uint4);
   uint4* const to = words + (count + alignment - 1) / alignment * alignment;
-  return {copier<256, 4, false>(words, to, count), copier<256, 4, true>(words, to, count),
-          copier<256, 1, false>(words, to, count), copier<64, 1, false>(words, to, count), [=](Stream s) {
+  return {copier<256, 4, false>(words, to, count),
+          copier<256, 4, true>(words, to, count),
+          copier<256, 1, false>(words, to, count),
+          copier<128, 1, true>(words, to, count),
+          copier<64, 1, false>(words, to, count),
+          [=](Stream s) {
             cuda_check(cudaMemcpyAsync(to, words, count * sizeof(uint4), cudaMemcpyDeviceToDevice, s));
           }};
 }

@@ -1,8 +1,9 @@
 /// Work beside a stream: what a SideWork's stream is given until join() may run while the caller's stream
 /// goes on, which waits for it there. Captured into a graph, it becomes a branch.
 ///
-/// Side streams are made once and lent. A SideWork has one for itself, so that calls on other streams and
-/// threads do not meet in it; one that takes part in a capture is lent within that capture alone.
+/// Side streams are made once and lent. A SideWork has one for itself, and one goes to another stream than
+/// before only when it is idle, so that neither waits for the other; one that takes part in a capture is lent
+/// to the same stream in that capture alone.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -45,6 +46,7 @@ class SideWork {
  private:
   struct Side {
     int device{};
+    unsigned long long served{};  ///< the id of the stream that had it last
     cudaStream_t stream{};
     cudaEvent_t forked{};
     cudaEvent_t joined{};
@@ -69,19 +71,29 @@ class SideWork {
     Lent borrow(cudaStream_t stream) {
       int device = 0;
       cuda_check(cudaGetDevice(&device));
+      unsigned long long id = 0;
+      cuda_check(cudaStreamGetId(stream, &id));
       const Capture capture = capture_of(stream);
       const std::lock_guard lock(mutex_);
       const auto fits = [&](const Side* side) {
-        return side->device == device && capture_of(side->stream) == capture;
+        if (side->device != device) return false;
+        const Capture its = capture_of(side->stream);
+        if (its.first != cudaStreamCaptureStatusNone) return its == capture && side->served == id;
+        return side->served == id || capture.first == cudaStreamCaptureStatusActive || is_idle(side->stream);
       };
       // The last that came back first: a call after a call has the same one.
-      if (const auto found = std::find_if(free_.rbegin(), free_.rend(), fits); found != free_.rend()) {
-        Side* const side = *found;
+      const auto found = std::find_if(free_.rbegin(), free_.rend(), fits);
+      Side* side = nullptr;
+      if (found != free_.rend()) {
+        side = *found;
         free_.erase(std::prev(found.base()));
-        return Lent(side);
+      } else {
+        free_.reserve(made_ + 1);
+        side = make(device);
+        ++made_;
       }
-      free_.reserve(++made_);
-      return Lent(make(device));
+      side->served = id;
+      return Lent(side);
     }
 
    private:
@@ -94,16 +106,33 @@ class SideWork {
       return capture;
     }
 
+    /// Makes streams and asks for their state even while the thread captures: neither disturbs a capture,
+    /// which CUDA's strict modes cannot know.
+    class Relaxed {
+     public:
+      Relaxed() { cuda_check(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+      ~Relaxed() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+      Relaxed(const Relaxed&) = delete;
+      Relaxed& operator=(const Relaxed&) = delete;
+
+     private:
+      cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+    };
+
+    static bool is_idle(cudaStream_t stream) {
+      const Relaxed relaxed;
+      const cudaError_t error = cudaStreamQuery(stream);
+      if (error != cudaErrorNotReady) cuda_check(error);
+      if (error != cudaSuccess) cudaGetLastError();
+      return error == cudaSuccess;
+    }
+
     static Side* make(int device) {
-      // Making a stream disturbs no capture; CUDA's strict modes cannot know that.
-      cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-      cuda_check(cudaThreadExchangeStreamCaptureMode(&mode));
+      const Relaxed relaxed;
       auto side = std::make_unique<Side>(Side{.device = device});
-      cudaError_t error = cudaStreamCreateWithFlags(&side->stream, cudaStreamNonBlocking);
-      for (cudaEvent_t* const event : {&side->forked, &side->joined})
-        if (error == cudaSuccess) error = cudaEventCreateWithFlags(event, cudaEventDisableTiming);
-      cuda_check(cudaThreadExchangeStreamCaptureMode(&mode));
-      cuda_check(error);
+      cuda_check(cudaStreamCreateWithFlags(&side->stream, cudaStreamNonBlocking));
+      cuda_check(cudaEventCreateWithFlags(&side->forked, cudaEventDisableTiming));
+      cuda_check(cudaEventCreateWithFlags(&side->joined, cudaEventDisableTiming));
       return side.release();
     }
 

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 
 #include "kernels/common/test_array.h"
 
@@ -36,9 +39,51 @@ TEST_F(SideStreams, AreLentOneByOneAndAgain) {
   for (int i = 0; i < 3; ++i) {
     SideWork one(stream_);
     SideWork two(nullptr);
-    EXPECT_TRUE(one.get() == first || two.get() == first);
+    EXPECT_EQ(one.get(), first);
+    EXPECT_NE(two.get(), first);
     two.join();
     one.join();
+  }
+}
+
+TEST_F(SideStreams, OfOneStreamDoNotHoldAnother) {
+  cudaStream_t other = nullptr;
+  cuda_check(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+  std::atomic<bool> released = false;
+  const auto wait = [](void* flag) {
+    while (!*static_cast<std::atomic<bool>*>(flag)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  cuda_check(cudaLaunchHostFunc(stream_, wait, &released));
+  for (const cudaStream_t stream : {stream_, other}) {
+    SideWork work(stream);
+    work.join();
+  }
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  cudaError_t state = cudaErrorNotReady;
+  while (state == cudaErrorNotReady && std::chrono::steady_clock::now() < give_up)
+    state = cudaStreamQuery(other);
+  EXPECT_EQ(state, cudaSuccess);
+  EXPECT_EQ(cudaStreamQuery(stream_), cudaErrorNotReady);
+  released = true;
+  cuda_check(cudaDeviceSynchronize());
+  cudaGetLastError();  // "not ready" is remembered as one
+  cudaStreamDestroy(other);
+}
+
+/// Captures come and go; what they had is lent again.
+TEST_F(SideStreams, OfEndedCapturesAreLentToOthers) {
+  cudaStream_t first = nullptr;
+  for (int i = 0; i < 3; ++i) {
+    cudaGraph_t graph = nullptr;
+    cuda_check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+    {
+      SideWork work(stream_);
+      EXPECT_TRUE(i == 0 || work.get() == first);
+      first = work.get();
+      work.join();
+    }
+    cuda_check(cudaStreamEndCapture(stream_, &graph));
+    cuda_check(cudaGraphDestroy(graph));
   }
 }
 

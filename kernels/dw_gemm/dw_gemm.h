@@ -7,6 +7,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "kernels/common/dtype.h"
@@ -33,10 +34,12 @@ struct Args {
 inline constexpr std::int64_t leaf_tokens = 32;
 /// The most tokens that the tiled variants take.
 inline constexpr std::int64_t tiled_tokens = 31;
-/// The most tokens, and the largest `out`, that stream_rows() takes: blocks of 16 rows along a grid's second
-/// side.
+/// The most tokens that stream_rows() takes, and the largest `out`: for few tokens it has a block for each 16
+/// or 32 rows, along a grid's second side, and for more the blocks walk down.
 inline constexpr std::int64_t streamed_tokens = 32;
-inline constexpr std::int64_t streamed_rows = grid_y * 16;
+constexpr std::int64_t most_streamed_rows(std::int64_t tokens) {
+  return tokens <= 4 ? grid_y * 16 : tokens <= 8 ? grid_y * 32 : std::numeric_limits<std::int64_t>::max();
+}
 /// The most tokens that `legacy` sums by recursion on a GPU: the frames of seven calls fit the 1 KB of stack
 /// that a thread has by default. From there on it walks the same tree with sums of its own on a stack.
 inline constexpr std::int64_t recursive_tokens = 2048;

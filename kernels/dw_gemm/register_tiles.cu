@@ -212,7 +212,7 @@ void register_tiles(const Args& args, Stream stream) {
   require(args.shape.tokens <= leaf_tokens << deep,
           "dw_gemm: the tuned variant takes shape.tokens of at most 2097152");
   if (!takes_vectors(args)) return launch_tiles<false>(args, stream);
-  if (args.shape.tokens <= streamed_tokens && args.shape.out <= streamed_rows)
+  if (args.shape.tokens <= streamed_tokens && args.shape.out <= most_streamed_rows(args.shape.tokens))
     return stream_rows(args, stream);
   launch_tiles<true>(args, stream);
 }

@@ -20,7 +20,7 @@ namespace {
 constexpr int few_threads = 128;
 /// Of dW, by one block.
 template <int most>
-inline constexpr int few_rows = most <= 4 ? 16 : 32;
+inline constexpr int few_rows = most <= 4 ? 16 : 32;  // as in most_streamed_rows()
 
 /// Each thread keeps its 8 columns of X, for up to `most` tokens, in registers and streams down the rows.
 /// Tokens that are not there are zeros on both sides: a sum that began at +0 is none the wiser.
@@ -232,9 +232,10 @@ void launch_few(const Args& args, Stream stream) {
 
 void stream_rows(const Args& args, Stream stream) {
   validate(args);
-  require(args.shape.tokens <= streamed_tokens && args.shape.out <= streamed_rows && takes_vectors(args),
-          "dw_gemm: the streaming variant takes shape.tokens of at most 32, shape.out of at most 1048560 and "
-          "rows of whole 16-byte pieces");
+  require(args.shape.tokens <= streamed_tokens && takes_vectors(args),
+          "dw_gemm: the streaming variant takes shape.tokens of at most 32 and rows of whole 16-byte pieces");
+  require(args.shape.out <= most_streamed_rows(args.shape.tokens),
+          "dw_gemm: the streaming variant takes shape.out of at most 1048560 for 4 tokens, 2097120 for 8");
   if (args.shape.tokens <= 1) return launch_few<1>(args, stream);
   if (args.shape.tokens <= 2) return launch_few<2>(args, stream);
   if (args.shape.tokens <= 4) return launch_few<4>(args, stream);

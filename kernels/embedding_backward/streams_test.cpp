@@ -23,6 +23,7 @@ class OnAStream {
                  test::poisoned_bytes(case_.weight_type,
                                       static_cast<std::size_t>(case_.shape.vocab * case_.shape.hidden))) {
     cuda_check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    cuda_check(cudaDeviceSynchronize());  // the inputs are there: this stream waits for no other
   }
   ~OnAStream() { cudaStreamDestroy(stream_); }
 
@@ -51,7 +52,7 @@ Case case_of(std::int64_t tokens) {
   return {.shape = shape, .ids = some_ids(shape), .grad = some_grad(shape)};
 }
 
-/// Needs a GPU; what is whole on it.
+/// None without a GPU.
 std::vector<Variant<Args>> whole_on_a_gpu() {
   std::vector<Variant<Args>> all;
   if (test::devices().size() >= 2)

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/common/require.h"
 #include "kernels/embedding_forward/test_case.h"
 
 namespace strictbench::embedding_forward {
@@ -52,6 +53,11 @@ TEST(EmbeddingForward, RowsOfEveryLengthAndAlignment) {
         expect_all_variants(
             {.shape = {5, 9, hidden}, .ids = {8, 0, 3, 3, 7}, .dtype = dtype, .wide = wide, .lead = lead});
   });
+}
+
+/// Rows of single elements that end beyond a grid of one element a thread.
+TEST(EmbeddingForward, VeryLongRows) {
+  expect_all_variants({.shape = {2, 1, grid_y * 128 + 1}, .ids = {0, 0}});
 }
 
 TEST(EmbeddingForward, EveryPatternOfBitsComesThrough) {

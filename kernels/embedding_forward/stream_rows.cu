@@ -21,8 +21,7 @@ struct Streamed {
 };
 
 constexpr std::int64_t few_tokens = 32;
-constexpr std::int64_t longest_row = std::int64_t{1}
-                                     << 24;  // by one piece a thread; a grid holds four times that and more
+constexpr std::int64_t longest_row = grid_y * gather_threads;  // elements, where each is a piece of its own
 constexpr std::int64_t many_tokens = 1024;
 
 }  // namespace
