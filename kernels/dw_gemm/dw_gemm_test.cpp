@@ -149,7 +149,7 @@ TEST(DwGemm, ManyRowsToABlock) {
 }
 
 /// `tuned` takes as many rows as `new`, whose blocks have more of them.
-TEST(DwGemm, MoreRowsThanTheStreamingKernelsGridHolds) {
+TEST(DwGemmLarge, MoreRowsThanTheStreamingKernelsGridHolds) {
   if (test::devices().size() < 2) GTEST_SKIP() << "needs a GPU";
   EXPECT_EQ(most_streamed_rows(4) * 2, most_streamed_rows(5));
   for (const std::int64_t tokens : {1, 8, 31}) {

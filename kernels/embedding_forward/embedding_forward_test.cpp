@@ -55,8 +55,8 @@ TEST(EmbeddingForward, RowsOfEveryLengthAndAlignment) {
   });
 }
 
-/// Rows of single elements that end beyond a grid of one element a thread.
-TEST(EmbeddingForward, VeryLongRows) {
+/// Of single elements: no 16-byte piece fits.
+TEST(EmbeddingForwardLargeRow, EndsBeyondAGridOfOneElementAThread) {
   expect_all_variants({.shape = {2, 1, grid_y * 128 + 1}, .ids = {0, 0}});
 }
 
