@@ -42,12 +42,13 @@ import confirm  # noqa: E402
 import made_up  # noqa: E402
 import make_seeds  # noqa: E402
 import otava  # noqa: E402
+import peer_table  # noqa: E402
 import peers  # noqa: E402
 import prune  # noqa: E402
 import read  # noqa: E402
 import report  # noqa: E402
 import result_folder  # noqa: E402
-from result_folder import UnusableInput  # noqa: E402
+from result_folder import UnusableInput, load  # noqa: E402
 
 COMMIT = "a" * 40
 OURS = set("html head meta link title style script body header nav main section footer article figure figcaption div p "
@@ -143,6 +144,10 @@ PEERS = {"context": {"gpu_name": "NVIDIA H200", "pytorch": "2.11"}, "cases": [
     {"case": f"row_fold/rows:{rows}/cols:128/dtype:fp32", "floor_us": 4.5, "contenders": [
         {"who": who, "timer": "graph", "us": us, "repeatable": True, "batch_invariant": who == "tuned", "error": ""}
         for who, us in (("tuned", 6.5), ("pytorch", 7.5))]} for rows in (64, 1024)]}
+ANSWERS = {"gpu_name": "NVIDIA H200", "pytorch": "2.11", "answers": [
+    {"case": case["case"], "who": who, "timer": "graph", "samples_us": [7.5, 7.6], "repeatable": True,
+     "batch_invariant": False}
+    for case in PEERS["cases"] for who in ("tuned", "pytorch")]}
 
 
 class Readers(unittest.TestCase):
@@ -254,6 +259,16 @@ class Readers(unittest.TestCase):
             json.loads(out.read_text(encoding="utf-8"), parse_constant=self.fail)
             lines = [line for line in markdown.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
             self.assertEqual({line.count("|") for line in lines}, {11})
+
+    @one_test(ANSWERS)
+    def test_answers(self, text: str) -> None:
+        def table(path: Path) -> None:
+            asked = peer_table.Peers({case["case"]: peer_table.PeerCase(case["case"]) for case in PEERS["cases"]}, {})
+            peer_table.add_answers(asked, load(path), path)
+            json.dumps(peer_table.record_of(asked), allow_nan=False)
+            for shown in (peer_table.as_text(asked), peer_table.as_markdown(asked)):
+                self.assertEqual([line for line in shown.split("\n") if not line.isprintable()], [])
+        self.reads(table, text)
 
     @one_test(COMPARISON)
     def test_questions(self, text: str) -> None:
