@@ -70,6 +70,8 @@ void object_to_troubles(const Evidence& evidence, std::vector<std::string>& foun
     found.push_back(evidence.name + " is wrong: " + evidence.troubles->wrong_message);
   } else if (evidence.troubles && evidence.troubles->failed > 0) {
     found.push_back(evidence.name + " failed: " + evidence.troubles->failed_message);
+  } else if (const std::string why = evidence.no_times(); !why.empty()) {
+    found.push_back(evidence.name + " holds no times: " + why);
   } else if (evidence.troubles && evidence.troubles->skipped > 0 && !evidence.processes.empty()) {
     // Beside a baseline with a number a skipped row has failed: this result would not pass itself.
     found.push_back(evidence.name + " was skipped in part: " + evidence.troubles->skipped_message);

@@ -109,6 +109,10 @@ TEST(Objections, BadRowsAreNamed) {
   files[0]["benchmarks"][0]["suspect"] = 1;
   EXPECT_TRUE(holds(objections_to(files), a + " was measured while the machine was throttled"));
   files = quiet(100, good_context());
+  for (Json& file : files)
+    for (Json& one : file["benchmarks"]) one["time_unit"] = "fortnight";
+  EXPECT_TRUE(holds(objections_to(files), a + " holds no times: its time_unit is")) << objections_to(files);
+  files = quiet(100, good_context());
   for (std::size_t i = 0; i < 3; ++i) files[i] = file_of({row(a, 120)}, good_context());
   EXPECT_TRUE(holds(objections_to(files), a + " is noisy")) << objections_to(files);
 }
@@ -266,6 +270,38 @@ TEST(WriteFile, WhereItCannot) {
       holds(usage_error_of([&] { write_file(folder.at("no/such/folder"), nothing); }), "cannot be written"));
   write_file("/dev/null", [](std::ostream& out) { out << "gone"; });
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+TEST(WriteFile, SaysWhy) {
+  const auto much = [](std::ostream& out) { out << std::string(1 << 20, 'x'); };
+  EXPECT_TRUE(holds(usage_error_of([&] { write_file("/dev/full", much); }), "No space left on device"));
+}
+
+TEST(WriteFile, NotOverWhatIsRead) {
+  const Folder folder;
+  const std::string file = folder.write("same.json", std::string("{}"));
+  const std::string run = folder.write("result/run.json", std::string("{}"));
+  const std::string result = folder.at("result");
+  folder.write("result/row_fold.1.json", std::string("{}"));
+  folder.write("result/compare.json", std::string("{}"));
+  std::filesystem::create_symlink(file, folder.at("link"));
+  std::filesystem::create_directory_symlink(result, folder.at("other_name"));
+  for (const std::string& output : {file, folder.at("link"), folder.at("result/../same.json")}) {
+    EXPECT_TRUE(holds(usage_error_of([&] {
+                        require_apart(output, {result, file});
+                      }),
+                      "would be overwritten"))
+        << output;
+    EXPECT_NO_THROW(require_apart(output, {result}));
+  }
+  for (const char* part : {"run.json", "row_fold.1.json", "row_fold.2.json", "row_fold.kernels.json"})
+    for (const std::string& output : {folder.at("result/") + part, folder.at("other_name/") + part})
+      EXPECT_TRUE(holds(usage_error_of([&] { require_apart(output, {result}); }), "would be overwritten"))
+          << output;
+  EXPECT_NO_THROW(require_apart(folder.at("result/compare.json"), {result}));  // which nothing reads here
+  EXPECT_NO_THROW(require_apart(folder.at("new.json"), {result, file, "no/such/file"}));
+  EXPECT_NO_THROW(require_apart("/dev/null", {"/dev/null"}));
+  EXPECT_NO_THROW(require_apart("", {file}));
 }
 
 TEST(WriteFile, ALinkStaysALink) {

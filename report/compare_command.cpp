@@ -7,6 +7,7 @@
 #include "report/compare.h"
 #include "report/delivery.h"
 #include "report/error.h"
+#include "report/output_file.h"
 
 namespace strictbench {
 namespace {
@@ -38,6 +39,9 @@ CompareOptions options_of(const Arguments& arguments) {
 
 int run(const Arguments& arguments) {
   const CompareOptions options = options_of(arguments);
+  std::vector<std::string> inputs = arguments.baseline;
+  inputs.insert(inputs.end(), arguments.contender.begin(), arguments.contender.end());
+  require_apart(arguments.delivery.output, inputs);
   const Side baseline = read_side(arguments.baseline, options.metric);
   const Side contender = read_side(arguments.contender, options.metric);
   const Comparison comparison = compare(baseline, contender, options);

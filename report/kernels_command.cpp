@@ -64,6 +64,7 @@ int say_what_failed(const KernelSide& before, const KernelSide& after) {
 }
 
 int run(const Arguments& arguments) {
+  require_apart(arguments.output, {arguments.before, arguments.after});
   const NamePattern controls("--control", arguments.controls);
   KernelSide before = read(arguments.before, arguments, "--before-case", arguments.before_cases);
   KernelSide after = read(arguments.after, arguments, "--after-case", arguments.after_cases);

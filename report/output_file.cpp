@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <regex>
 #include <string_view>
 
 #include "report/error.h"
@@ -21,6 +22,16 @@ namespace fs = std::filesystem;
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw UsageError(printable(path) + ": cannot be written: " + why);
 }
+
+/// Writes all of it; whether it went through. A stream keeps no reason, errno does.
+bool complete(std::ostream& out, const std::function<void(std::ostream&)>& write) {
+  errno = 0;
+  write(out);
+  out.flush();
+  return static_cast<bool>(out);
+}
+
+std::string reason() { return errno != 0 ? std::strerror(errno) : "writing failed"; }
 
 /// A temporary file that goes away unless it is renamed.
 class Temporary {
@@ -47,9 +58,7 @@ void write_file(const std::string& path, const std::function<void(std::ostream&)
   if (fs::is_directory(status)) refuse(path, "it is a folder");
   if (fs::exists(status) && !fs::is_regular_file(status)) {
     std::ofstream out(path, std::ios::binary);
-    write(out);
-    out.flush();
-    if (!out) refuse(path, "writing failed");
+    if (!complete(out, write)) refuse(path, reason());
     return;
   }
   // A link stays a link; the file it names is replaced.
@@ -58,18 +67,39 @@ void write_file(const std::string& path, const std::function<void(std::ostream&)
   Temporary temporary(target.string() + ".tmp" + std::to_string(::getpid()));
   std::ofstream out(temporary.path(), std::ios::binary | std::ios::trunc);
   if (!out) refuse(path, std::strerror(errno));
-  write(out);
+  if (!complete(out, write)) refuse(path, reason());
   out.close();
-  if (!out) refuse(path, "writing failed; is the disk full?");
   fs::rename(temporary.path(), target, error);
   if (error) refuse(path, error.message());
   temporary.release();
 }
 
+namespace {
+
+/// What commands read of a result folder.
+bool is_of_a_result(const std::string& name) {
+  static const std::regex pattern(R"(run\.json|.+\.[0-9]+\.json|.+\.kernels\.json)");
+  return std::regex_match(name, pattern);
+}
+
+}  // namespace
+
+void require_apart(const std::string& output, const std::vector<std::string>& inputs) {
+  std::error_code error;
+  if (output.empty() || fs::is_directory(output, error)) return;  // which write_file() refuses
+  if (fs::exists(output, error) && !fs::is_regular_file(output, error)) return;
+  fs::path target = fs::weakly_canonical(output, error);
+  if (error || target.empty()) target = output;
+  for (const std::string& input : inputs) {
+    const bool in_it = fs::is_directory(input, error) && fs::equivalent(input, target.parent_path(), error) &&
+                       is_of_a_result(target.filename().string());
+    if (in_it || fs::equivalent(input, target, error))
+      throw UsageError(printable(output) + ": is read here, and would be overwritten: name another --output");
+  }
+}
+
 void write_stdout(const std::function<void(std::ostream&)>& write) {
-  write(std::cout);
-  std::cout.flush();
-  if (!std::cout) throw UsageError("standard output: writing failed");
+  if (!complete(std::cout, write)) throw UsageError("standard output: " + reason());
 }
 
 bool stdout_takes_colour() {

@@ -31,6 +31,12 @@ bool Evidence::has_number() const {
   return false;
 }
 
+std::string Evidence::no_times() const {
+  if (units_differ) return "the units of its numbers differ in kind";
+  if (unit != Unit::unknown) return {};
+  return "its time_unit is \"" + unit_name + "\", and ns, us, ms and s are known";
+}
+
 bool Side::not_asked_for(const std::string& name) const {
   if (runs.empty() || single_files) return false;
   return std::all_of(runs.begin(), runs.end(),

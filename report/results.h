@@ -69,6 +69,8 @@ struct Evidence {
   Troubles& trouble();
   std::size_t suspect_rows() const;
   bool has_number() const;
+  /// Of numbers that must be times: why they are none; empty where they are.
+  std::string no_times() const;
 };
 
 /// A file that was read.

@@ -88,6 +88,41 @@ TEST(Results, UnitsBecomeNanoseconds) {
   EXPECT_TRUE(side.find("e")->units_differ);
 }
 
+TEST(Results, AnAggregateOfWhatFailedIsNoNumber) {
+  const auto aggregate = [](const char* kind, const Json& more) {
+    Json one = row(std::string("a_") + kind, 61, more);
+    one["run_type"] = "aggregate";
+    one["run_name"] = "a";
+    one["aggregate_name"] = kind;
+    return one;
+  };
+  for (const Json& more :
+       {Json{{"error_occurred", true}, {"error_message", "bits"}}, Json{{"skipped", true}}}) {
+    const Side side = side_of({file_of({aggregate("mean", more), aggregate("median", more)})});
+    EXPECT_FALSE(side.find("a")->has_number()) << more;
+    EXPECT_NE(side.find("a")->troubles, nullptr) << more;
+  }
+  EXPECT_TRUE(side_of({file_of({aggregate("median", Json::object())})}).find("a")->has_number());
+}
+
+TEST(Results, TimesShorterThanAnyClockAreNone) {
+  for (const double ns : {5e-324, 9e-4}) {
+    const Side side = side_of({file_of({row("a", ns)})});
+    EXPECT_FALSE(side.find("a")->has_number()) << ns;
+    EXPECT_TRUE(holds(side.find("a")->troubles->failed_message, "out of range")) << ns;
+  }
+  EXPECT_TRUE(side_of({file_of({row("a", 1e-3), row("b", 1e18)})}).find("a")->has_number());
+  EXPECT_FALSE(side_of({file_of({row("a", 1.1e18)})}).find("a")->has_number());
+}
+
+TEST(Results, AnUnknownUnitIsNoTime) {
+  const Side side = side_of({file_of({row("a", 2, {{"time_unit", "fortnight"}}), row("b", 2),
+                                      row("b", 2, {{"time_unit", "fortnight"}}), row("c", 2)})});
+  EXPECT_TRUE(holds(side.find("a")->no_times(), "\"fortnight\""));
+  EXPECT_TRUE(holds(side.find("b")->no_times(), "differ"));
+  EXPECT_EQ(side.find("c")->no_times(), "");
+}
+
 TEST(Results, NumbersThatAreNoTimes) {
   for (const double bad : {0.0, -1.0, 1.7e308 /* seconds: beyond a double in nanoseconds */}) {
     const Side side = side_of({file_of({row("a", bad, {{"time_unit", "s"}}), row("a", 1)})});

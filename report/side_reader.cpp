@@ -13,9 +13,9 @@ namespace strictbench {
 namespace {
 
 constexpr double no_session = -1;
-// What a time can be, for every reader of the project: a picosecond to a billion seconds.
-constexpr double shortest_floor_us = 1e-6;
-constexpr double longest_floor_us = 1e15;
+
+/// What a time can be, for every reader of the project: a picosecond to a billion seconds.
+bool is_a_time(double nanoseconds) { return nanoseconds >= 1e-3 && nanoseconds <= 1e18; }
 
 bool begins_with(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
@@ -119,6 +119,7 @@ void SideReader::take_summary(BenchmarkRow& row) {
   const bool is_median = row.aggregate_name == "median";
   if (!is_median && row.aggregate_name != "mean") return;
   Evidence& evidence = side_.find_or_add(subject_of(row));
+  if (take_trouble(evidence, row)) return;
   ProcessRecord& process = process_of(evidence, row);
   const double value = scaled(evidence, row);
   (is_median ? process.median_aggregate : process.mean_aggregate) = value;
@@ -127,30 +128,11 @@ void SideReader::take_summary(BenchmarkRow& row) {
 
 void SideReader::take_number(Evidence& evidence, const BenchmarkRow& row) {
   if (row.provenance == "published") evidence.published = true;
-  if (row.error_occurred) {
-    if (begins_with(row.error_message, "check failed:")) {
-      count(evidence.trouble().wrong, evidence.trouble().wrong_message, row.error_message);
-    } else if (begins_with(row.error_message, "skipped:")) {
-      count(evidence.trouble().skipped, evidence.trouble().skipped_message, row.error_message);
-    } else {
-      count(evidence.trouble().failed, evidence.trouble().failed_message,
-            row.error_message.empty() ? "an error without a message" : row.error_message);
-    }
-    return;
-  }
-  if (row.skipped) {
-    count(evidence.trouble().skipped, evidence.trouble().skipped_message, row.skip_message);
-    return;
-  }
-  if (row.check == 0 && !timer_of(row.name).empty()) {
-    count(evidence.trouble().wrong, evidence.trouble().wrong_message, "check failed: the row's check is 0");
-    return;
-  }
+  if (take_trouble(evidence, row)) return;
   take_claim(evidence, row);
   ProcessRecord& process = process_of(evidence, row);
   const double value = scaled(evidence, row);
-  if (row.floor_us >= shortest_floor_us && row.floor_us <= longest_floor_us)
-    process.floor = row.floor_us * 1e3;
+  if (is_a_time(row.floor_us * 1e3)) process.floor = row.floor_us * 1e3;
   if (row.suspect == 1) {
     ++process.suspect;
     ++side_.suspect;
@@ -168,6 +150,29 @@ void SideReader::take_number(Evidence& evidence, const BenchmarkRow& row) {
   process.samples.push_back(value);
   if (row.samples >= 1 && row.samples < 1e15)
     process.recorded_samples += static_cast<std::size_t>(row.samples);
+}
+
+bool SideReader::take_trouble(Evidence& evidence, const BenchmarkRow& row) {
+  if (row.error_occurred) {
+    if (begins_with(row.error_message, "check failed:")) {
+      count(evidence.trouble().wrong, evidence.trouble().wrong_message, row.error_message);
+    } else if (begins_with(row.error_message, "skipped:")) {
+      count(evidence.trouble().skipped, evidence.trouble().skipped_message, row.error_message);
+    } else {
+      count(evidence.trouble().failed, evidence.trouble().failed_message,
+            row.error_message.empty() ? "an error without a message" : row.error_message);
+    }
+    return true;
+  }
+  if (row.skipped) {
+    count(evidence.trouble().skipped, evidence.trouble().skipped_message, row.skip_message);
+    return true;
+  }
+  if (row.check == 0 && !timer_of(row.name).empty()) {
+    count(evidence.trouble().wrong, evidence.trouble().wrong_message, "check failed: the row's check is 0");
+    return true;
+  }
+  return false;
 }
 
 void SideReader::take_claim(Evidence& evidence, const BenchmarkRow& row) {
@@ -203,7 +208,8 @@ double SideReader::scaled(Evidence& evidence, const BenchmarkRow& row) const {
     evidence.units_differ = true;
   }
   const double value = row.metric * factor;
-  return std::isfinite(value) && value > 0 ? value : no_number;
+  const bool usable = unit == Unit::time ? is_a_time(value) : std::isfinite(value) && value > 0;
+  return usable ? value : no_number;
 }
 
 ProcessRecord& SideReader::process_of(Evidence& evidence, const BenchmarkRow& row) {

@@ -39,6 +39,8 @@ class SideReader {
   void take_old_summaries();
   void take_summary(BenchmarkRow& row);
   void take_number(Evidence& evidence, const BenchmarkRow& row);
+  /// Whether the row says that it holds no number, and then why.
+  static bool take_trouble(Evidence& evidence, const BenchmarkRow& row);
   static void take_claim(Evidence& evidence, const BenchmarkRow& row);
   ProcessRecord& process_of(Evidence& evidence, const BenchmarkRow& row);
   std::uint32_t session_of(const BenchmarkRow& row);

@@ -32,7 +32,8 @@ std::map<ProcessKey, double> log_times(const Evidence& evidence) {
 }
 
 bool is_bad(const Evidence& evidence) {
-  return evidence.troubles && (evidence.troubles->wrong > 0 || evidence.troubles->failed > 0);
+  return (evidence.troubles && (evidence.troubles->wrong > 0 || evidence.troubles->failed > 0)) ||
+         !evidence.no_times().empty();
 }
 
 std::string trouble_of(const Evidence& evidence) {
@@ -40,6 +41,7 @@ std::string trouble_of(const Evidence& evidence) {
   const Troubles& troubles = evidence.troubles ? *evidence.troubles : none;
   if (troubles.wrong > 0) return "wrong: " + troubles.wrong_message;
   if (troubles.failed > 0) return "failed: " + troubles.failed_message;
+  if (const std::string why = evidence.no_times(); !why.empty()) return "failed: " + why;
   if (troubles.skipped > 0 && !evidence.has_number()) {
     const bool says_so = troubles.skipped_message.rfind("skipped:", 0) == 0;
     return says_so ? troubles.skipped_message : "skipped: " + troubles.skipped_message;

@@ -56,6 +56,10 @@ void deliver(const SpeedupTable& table, const Arguments& arguments) {
 }
 
 int run(const Arguments& arguments) {
+  std::vector<std::string> inputs = arguments.baseline;
+  inputs.push_back(arguments.result);
+  if (!arguments.published.empty()) inputs.push_back(arguments.published);
+  require_apart(arguments.output, inputs);
   const Side result = read_side({arguments.result}, "real_time");
   if (result.benchmarks.empty()) throw UsageError(printable(arguments.result) + ": holds no rows");
   const std::vector<Side> published = read_published(arguments.published);

@@ -113,6 +113,15 @@ TEST(Table, TimesOfBadRowsAreNotShown) {
   EXPECT_TRUE(holds(text, "777 ns")) << text;
 }
 
+TEST(Table, ARowInAnUnknownUnitHasFailed) {
+  const SpeedupTable table =
+      make_table(side_of({file_of({row(legacy, 4242), row(fresh, 61, {{"time_unit", "fortnight"}})})}), {});
+  EXPECT_EQ(table.bad_rows, 1U);
+  const std::string text = text_of(table);
+  EXPECT_TRUE(holds(text, "new failed: its time_unit is \"fortnight\"")) << text;
+  EXPECT_FALSE(holds(text, "61")) << text;
+}
+
 TEST(Table, WithoutLegacyThereIsNoSpeedup) {
   const SpeedupTable table = make_table(side_of({file_of({row(fresh, 5)})}), {});
   EXPECT_TRUE(std::isnan(cell(table, "new").speedup));
