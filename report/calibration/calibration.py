@@ -9,16 +9,17 @@ how many could not tell, how many said same. Below, case by case, the smallest s
 from __future__ import annotations
 
 import argparse
-import math
 import sys
+import warnings
 from pathlib import Path
 from typing import Any, Optional
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pictures"))
 
+from calibration_file import finite, read, whole  # noqa: E402
 from program import run_program  # noqa: E402  (found through the line above)
-from result_folder import UnusableInput, load  # noqa: E402
-from speedup import FAINT, INK, MUTED, plain, text_width, time_text  # noqa: E402  (sets up matplotlib's fonts)
+from result_folder import LONGEST, SHORTEST, UnusableInput  # noqa: E402
+from speedup import FAINT, INK, MUTED, TALLEST_PIXELS, plain, text_width, time_text  # noqa: E402  (sets up the fonts)
 from whole_file import whole_file  # noqa: E402
 
 from matplotlib.axes import Axes  # noqa: E402
@@ -34,38 +35,6 @@ MARKERS = "osD^"
 # Inches.
 HEADER, COLUMNS, BELOW, CASES, FOOTER = 1.5, 2.9, 1.15, 2.5, 0.95
 LEFT, RIGHT, GAP, COLUMN = 0.85, 0.3, 0.45, 0.72
-
-
-def whole(value: Any) -> bool:
-    return type(value) is int and value >= 0
-
-
-def finite(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
-
-
-def read(path: Path) -> dict[str, Any]:
-    """The calibration of a folder or file, or UnusableInput."""
-    file = path / "calibration.json" if path.is_dir() else path
-    document = load(file)
-    timers, cases = document.get("timers"), document.get("cases")
-    if not isinstance(timers, list) or not isinstance(cases, list):
-        raise UnusableInput(f"{file}: not a calibration: no lists named timers and cases")
-    if not timers:
-        raise UnusableInput(f"{file}: no case was judged, so there is nothing to draw")
-    for timer in timers:
-        if not isinstance(timer, dict) or not isinstance(timer.get("timer"), str) \
-                or not isinstance(timer.get("sizes"), list):
-            raise UnusableInput(f"{file}: a timer without name and sizes")
-        for entry in [timer.get("identical"), *timer["sizes"]]:
-            counts = ("rows", "slower", "inconclusive", "same", "faster", "other")
-            if not isinstance(entry, dict) or not all(whole(entry.get(key)) for key in counts):
-                raise UnusableInput(f"{file}: timer {timer['timer']}: counts are missing")
-        if not all(finite(entry.get("size")) for entry in timer["sizes"]):
-            raise UnusableInput(f"{file}: timer {timer['timer']}: a size is no number")
-    if not all(isinstance(case, dict) and isinstance(case.get("timer"), str) for case in cases):
-        raise UnusableInput(f"{file}: a case without a timer")
-    return document
 
 
 def percent(share: float) -> str:
@@ -148,6 +117,12 @@ def draw_timer(axes: Axes, timer: dict[str, Any], first: bool) -> None:
               color=MUTED if timer["identical"]["slower"] + timer["identical"]["faster"] == 0 else COLOURS["faster"])
 
 
+def legend_text(name: str) -> str:
+    """A timer's name; matplotlib leaves out a label that is empty or begins with an underscore."""
+    shown = plain(name)
+    return shown if shown and shown[0] != "_" else f" {shown}"
+
+
 def draw_cases(axes: Axes, document: dict[str, Any]) -> None:
     """Time of each case against the smallest slowdown that shows in it."""
     names = [timer["timer"] for timer in document["timers"]]
@@ -156,12 +131,12 @@ def draw_cases(axes: Axes, document: dict[str, Any]) -> None:
         points = [(case["time_ns"] / 1e9, case["smallest_visible"] * 100) for case in document["cases"]
                   if case["timer"] == name
                   and finite(case.get("time_ns")) and finite(case.get("smallest_visible"))
-                  and case["time_ns"] > 0 and case["smallest_visible"] > 0]
+                  and SHORTEST <= case["time_ns"] / 1e9 <= LONGEST and case["smallest_visible"] > 0]
         shown += points
         axes.plot([x for x, _ in points], [min(y, 100.0) for _, y in points], MARKERS[index % len(MARKERS)],
                   color=TIMER_COLOURS[index % len(TIMER_COLOURS)], markersize=7, alpha=0.85, markeredgewidth=0,
-                  label=plain(name), zorder=3)
-    threshold = document.get("settings", {}).get("threshold")
+                  label=legend_text(name), zorder=3)
+    threshold = (document.get("settings") or {}).get("threshold")
     axes.set_xscale("log")
     axes.set_yscale("log")
     if shown:
@@ -205,10 +180,10 @@ def headline(document: dict[str, Any]) -> list[str]:
     context = document.get("context") if isinstance(document.get("context"), dict) else {}
     versions = (("driver_version", "driver"), ("cuda_version", "CUDA"))
     first += [f"{word} {plain(str(context[key]))}" for key, word in versions if context.get(key)]
-    settings = document.get("settings") if isinstance(document.get("settings"), dict) else {}
+    settings = document.get("settings") or {}
     processes = [timer.get("processes") for timer in document["timers"] if whole(timer.get("processes"))]
     drawn = f" drawn from {min(processes)}" if processes else ""
-    second = [f"{settings.get('sides', '?')} processes a side{drawn}"]
+    second = [f"{plain(str(settings.get('sides', '?')))} processes a side{drawn}"]
     second += [f"{key} {percent(settings[key])}" for key in ("threshold", "alpha") if finite(settings.get(key))]
     second.append("columns: percent of comparisons")
     return ["  ·  ".join(first), "  ·  ".join(second)]
@@ -257,11 +232,14 @@ def draw(document: dict[str, Any]) -> Figure:
 def save(figure: Figure, folder: Path) -> list[Path]:
     """Both files."""
     folder.mkdir(parents=True, exist_ok=True)
+    dots_per_inch = min(150, TALLEST_PIXELS / max(figure.get_size_inches()))
     saved = []
     for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
         path = folder / f"calibration.{kind}"
-        with whole_file(path) as unfinished:
-            figure.savefig(unfinished, format=kind, dpi=150, metadata=metadata)
+        with warnings.catch_warnings(), whole_file(path) as unfinished:
+            # A letter that the font lacks is a box on the PNG and itself in the SVG; neither needs a warning.
+            warnings.filterwarnings("ignore", message="Glyph .* missing")
+            figure.savefig(unfinished, format=kind, dpi=dots_per_inch, metadata=metadata)
         saved.append(path)
     return saved
 

@@ -9,6 +9,7 @@ import json
 import sys
 import tempfile
 import unittest
+import warnings
 import xml.etree.ElementTree
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,67 @@ class Picture(unittest.TestCase):
             self.assertEqual([path.name for path in self.folder.iterdir()], ["calibration.json"])
         code, _, err = self.run_program(str(self.folder / "nowhere"))
         self.assertEqual((code, err.count("\n")), (2, 1))
+
+    def refused(self, made: dict[str, Any]) -> str:
+        """The one line about a calibration of which nothing is drawn."""
+        (self.folder / "calibration.json").write_text(json.dumps(made), encoding="utf-8")
+        code, out, err = self.run_program()
+        self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["calibration.json"])
+        return err
+
+    def test_numbers_that_nothing_can_be_drawn_with(self) -> None:
+        def at(*place: Any) -> dict[str, Any]:
+            made = copy.deepcopy(MADE)
+            holder: Any = made
+            for key in place[:-1]:
+                holder = holder[key]
+            holder[place[-1]] = number
+            return made
+
+        sizes = ("timers", 0, "sizes", 1)
+        for number in (10 ** 400, -10 ** 400, float("inf"), float("nan"), 1e300):
+            for place, words in ((("settings", "threshold"), "settings: threshold is no number"),
+                                 (("settings", "alpha"), "settings: alpha is no number"),
+                                 (("settings", "sides"), "settings: sides is no count"),
+                                 (("cases", 1, "time_ns"), "timer:graph: time_ns is no number"),
+                                 (("cases", 1, "smallest_visible"), "smallest_visible is no number"),
+                                 ((*sizes, "size"), "timer graph: a size is no number"),
+                                 ((*sizes, "reached_low"), "timer graph: reached_low is no number"),
+                                 ((*sizes, "reached_high"), "timer graph: reached_high is no number"),
+                                 ((*sizes, "rows"), "timer graph: counts are missing or are none"),
+                                 (("timers", 0, "identical", "same"), "timer graph: counts are missing or are none"),
+                                 (("timers", 0, "processes"), "timer graph: processes is no count")):
+                with self.subTest(number=str(number)[:9], place=place):
+                    self.assertIn(words, self.refused(at(*place)))
+        for number in (5, "x", -1.0, [], False):
+            self.assertIn("settings is not an object", self.refused(at("settings")))
+        number = 1203
+        self.assertIn("do not add up to its 1,203 rows", self.refused(at(*sizes, "rows")))
+        number = [size(0.01)] * 300
+        self.assertIn("305 sizes of all timers", self.refused(at("timers", 0, "sizes")))
+
+    def test_texts_are_drawn_as_they_may_be_shown(self) -> None:
+        """Not one warning, no character that XML lacks, and no name that matplotlib takes for one of its own."""
+        word = "\x1b[31m\n\u202e漢$x$"
+        self.made.update(device_name=word, date=word, commit=word, context={"driver_version": word, "cuda_version": word})
+        self.made["settings"]["sides"] = word
+        for index, name in enumerate((word, "_")):
+            self.made["timers"][index]["timer"] = self.made["cases"][index]["timer"] = name
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            texts = self.texts()
+        self.assertEqual([text for text in texts if not text.replace("\n", "").isprintable()], [])
+        shown = "\\x1b[31m\\n\\u202e漢$x$"
+        self.assertTrue([text for text in texts if text.startswith(f"{shown} processes a side")])
+        for text in (f"timer {shown}", "timer _", shown, "_"):
+            self.assertIn(text, texts)
+
+    def test_a_time_that_nothing_takes_is_not_drawn(self) -> None:
+        self.made["cases"] = [case("graph", time, 0.02) for time in (5e-324, 1e30, -1.0, 0, 2200)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.texts()
 
 
 if __name__ == "__main__":
