@@ -274,7 +274,7 @@ def headline(results: Results) -> list[str]:
     timers = list(dict.fromkeys(value for case in results.cases for key, value in case.shape if key == "timer"))
     processes = f"{results.processes} process" + ("es" if results.processes != 1 else "")
     commit = f"commit {joined(commits, '')}" if commits else "commit not recorded"
-    first = [device, dates[0] if dates else "date not recorded", commit + (" with local changes" if dirty else "")]
+    first = [device, plain(dates[0]) if dates else "date not recorded", commit + (" with local changes" if dirty else "")]
     second = [f"timer {plain(', '.join(timers), 90) or 'not named'}", f"{processes} an operator"]
     if results.unfinished:
         second.append(f"run {results.unfinished}, not complete")

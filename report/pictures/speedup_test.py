@@ -148,6 +148,13 @@ class Picture(unittest.TestCase):
                 else:
                     self.assertIn("\\", label)
 
+    def test_what_the_context_says_is_text(self) -> None:
+        word = "a\nb\x01\x1b[31m"
+        for key in ("gpu_name", "date", "git_commit"):
+            with self.subTest(key):
+                write(self.folder, 0, [row(FOLD.format("legacy", 64), 5)], context={**CONTEXT, key: word})
+                self.assertTrue([text for text in self.texts() if "a\\nb\\x01" in text])
+
     def test_two_hundred_cases(self) -> None:
         write(self.folder, 0, [row(FOLD.format(variant, rows), time) for rows in range(1, 201)
                                for variant, time in (("legacy", 100 + rows), ("new", 100.0))])

@@ -25,6 +25,7 @@ Family = dict[str, Any]
 Row = dict[str, Any]
 
 VARIANTS = ("legacy", "new")
+SHORTEST_MS, LONGEST_MS = Decimal("1e-9"), Decimal("1e12")  # what a reader of results takes for a time
 
 # How each family's figures are named here. The timer is the one whose protocol comes nearest to what was timed.
 SHAPES: dict[str, Callable[[Row], str]] = {
@@ -48,7 +49,10 @@ KERNEL_TIMES = {
 
 
 def microseconds(milliseconds: Decimal) -> Decimal:
-    """The same time in microseconds, exact, without an exponent or trailing zeros."""
+    """The same time in microseconds, exact, without an exponent or trailing zeros. ValueError where it is no time:
+    written out, a number of a few characters can fill the memory."""
+    if not SHORTEST_MS <= milliseconds <= LONGEST_MS:
+        raise ValueError(f"{milliseconds} ms is no time")
     return Decimal(format((milliseconds * 1000).normalize(), "f"))
 
 
@@ -119,6 +123,11 @@ def document(source: dict[str, Any]) -> str:
     return f'{{\n "context": {{\n{context_lines}\n }},\n "benchmarks": [\n{row_lines}\n ]\n}}\n'
 
 
+def no_number(word: str) -> Any:
+    """Python's parser takes NaN and infinities; JSON has none."""
+    raise ValueError(f"{word} is no number")
+
+
 def main(arguments: list[str]) -> int:
     if len(arguments) != 2:
         print("usage: make_published.py SOURCE OUTPUT", file=sys.stderr)
@@ -126,11 +135,12 @@ def main(arguments: list[str]) -> int:
     source, output = (Path(argument) for argument in arguments)
     try:
         require_apart([("OUTPUT", output)], [("SOURCE", source)])
-        write_whole(output, document(json.loads(source.read_text(encoding="utf-8"), parse_float=Decimal)))
+        figures = json.loads(source.read_text(encoding="utf-8"), parse_float=Decimal, parse_constant=no_number)
+        write_whole(output, document(figures))
     except OSError as error:
         print(f"make_published.py: {plain(str(error.filename), 1000)}: {error.strerror}", file=sys.stderr)
         return 2
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         print(f"make_published.py: {plain(str(source), 1000)}: not the published figures as JSON: "
               f"{plain(repr(error), 300)}", file=sys.stderr)
         return 2

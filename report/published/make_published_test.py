@@ -113,8 +113,12 @@ class PublishedFigures(unittest.TestCase):
             good.write_text(SOURCE.read_text(encoding="utf-8"), encoding="utf-8")
             out.mkdir()
             (out / "in the way").touch()
-            for text, target in (("{", Path(folder) / "x"), ("[]", Path(folder) / "x"), ('{"families": []}', Path(folder) / "x"),
-                                 ("", good)):
+            time = good.read_text(encoding="utf-8").replace("19.725", "{}", 1)
+            broken = ["{", "[]", '{"families": []}', "[" * 100_000,
+                      *(time.replace("{}", number) for number in ("NaN", "-Infinity", "0", "-19.725", "1e999999999",
+                                                                  "1e-999999999", "true", "null", '"19.725"', "9" * 400))]
+            self.assertIn("{}", time)
+            for text, target in (*((text, Path(folder) / "x") for text in broken), ("", good)):
                 bad.write_text(text, encoding="utf-8")
                 source, target = (good, out) if target == good else (bad, target)
                 err = io.StringIO()
