@@ -9,7 +9,6 @@ Exit code 77, which ctest shows as skipped, where Hypothesis is not installed (r
 from __future__ import annotations
 
 import contextlib
-import copy
 import csv
 import html.parser
 import io
@@ -27,12 +26,11 @@ from typing import Any, Callable
 REPORT = Path(__file__).resolve().parent.parent
 SKIPPED = 77
 sys.path[:0] = [str(REPORT / folder) for folder in ("page", "nightly", "other_tools", "pictures", "kernel_records", "peers",
-                                              "fuzz")]
+                                              "published", "fuzz")]
 sys.path.append(str(REPORT.parent / "scripts"))
 
 try:
-    import hypothesis
-    from hypothesis import strategies as st
+    from edits import one_test
 except ModuleNotFoundError:
     print("Hypothesis is not installed; report/requirements.txt names it")
     sys.exit(SKIPPED)
@@ -40,6 +38,7 @@ except ModuleNotFoundError:
 import agreement  # noqa: E402
 import confirm  # noqa: E402
 import made_up  # noqa: E402
+import make_published  # noqa: E402
 import make_seeds  # noqa: E402
 import otava  # noqa: E402
 import peer_table  # noqa: E402
@@ -54,46 +53,6 @@ COMMIT = "a" * 40
 OURS = set("html head meta link title style script body header nav main section footer article figure figcaption div p "
            "h1 h2 h3 ul li dl dt dd table caption thead tbody tr th td span b small a code wbr svg path rect line circle "
            "text".split())
-HOSTILE = ["<script>alert(1)</script>", "\"' onload='x", "</title><b>", "a|b", "`touch x`", "$(touch x)", "../../x", "/etc",
-           "a\nb\tc", "\r\n::error::x", "\x1b[31m", "\u202eabc", "\u2028", "\x00", "\ud800", "x" * 5000, "a/b/c:d",
-           "op/new/rows:8/timer:graph", "op/legacy/rows:8/timer:graph", "NaN", "漢字", "\u0663", ""]
-NUMBERS = [0, -1, 1, 1e308, -1e308, 5e-324, float("nan"), float("inf"), 10 ** 400, -10 ** 30, 0.5, 2 ** 63, True]
-
-texts = st.sampled_from(HOSTILE) | st.text(max_size=20)
-scalars = st.none() | st.booleans() | st.sampled_from(NUMBERS) | texts
-values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
-                      max_leaves=6)
-
-
-def places(value: Any) -> list[tuple[Any, Any]]:
-    """Every container and key under which something stands."""
-    found = []
-    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, inner in pairs:
-        found += [(value, key), *places(inner)]
-    return found
-
-
-@st.composite
-def edited(draw: Callable[..., Any], document: dict[str, Any]) -> str:
-    """A document with some of its values replaced, taken away or doubled, as text; sometimes damaged as text too."""
-    changed = copy.deepcopy(document)
-    for _ in range(draw(st.integers(1, 4))):
-        container, key = draw(st.sampled_from(places(changed) or [(changed, "x")]))
-        kind = draw(st.sampled_from(["text", "value", "number", "remove", "again"]))
-        if kind == "remove":
-            del container[key]
-        elif kind == "again" and isinstance(container, list):
-            container.append(copy.deepcopy(container[key]))
-        else:
-            container[key] = draw({"text": texts, "number": st.sampled_from([None, *NUMBERS])}.get(kind, values))
-        if not changed:
-            break
-    text = json.dumps(changed, ensure_ascii=draw(st.booleans()))
-    if draw(st.integers(0, 9)) == 0:
-        at = draw(st.integers(0, len(text)))
-        text = text[:at] + draw(st.sampled_from(["", "nan", "[" * 5000, "1" * 5000, "\x00", "}", '"'])) + text[at + 1:]
-    return text
 
 
 class Tags(html.parser.HTMLParser):
@@ -107,16 +66,6 @@ class Tags(html.parser.HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, Any]]) -> None:
         self.found.add(tag)
         self.attributes |= {name for name, _ in attrs}
-
-
-def one_test(document: dict[str, Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Some hundred edits of a document, those of STRICTBENCH_SEED where it is set."""
-    def decorate(test: Callable[..., None]) -> Callable[..., None]:
-        test = hypothesis.given(edited(document))(test)
-        test = hypothesis.seed(int(os.environ.get("STRICTBENCH_SEED") or 1))(test)
-        return hypothesis.settings(max_examples=int(os.environ.get("STRICTBENCH_EXAMPLES") or 60), deadline=None,
-                                   database=None, suppress_health_check=list(hypothesis.HealthCheck))(test)
-    return decorate
 
 
 def rows_of(verdicts: dict[str, str]) -> dict[str, Any]:
@@ -148,6 +97,9 @@ ANSWERS = {"gpu_name": "NVIDIA H200", "pytorch": "2.11", "answers": [
     {"case": case["case"], "who": who, "timer": "graph", "samples_us": [7.5, 7.6], "repeatable": True,
      "batch_invariant": False}
     for case in PEERS["cases"] for who in ("tuned", "pytorch")]}
+PUBLISHED = json.loads((REPORT / "testdata/published_h100.json").read_text(encoding="utf-8"))
+for family in PUBLISHED["families"]:
+    del family["rows"][2:]
 
 
 class Readers(unittest.TestCase):
@@ -269,6 +221,15 @@ class Readers(unittest.TestCase):
             for shown in (peer_table.as_text(asked), peer_table.as_markdown(asked)):
                 self.assertEqual([line for line in shown.split("\n") if not line.isprintable()], [])
         self.reads(table, text)
+
+    @one_test(PUBLISHED)
+    def test_published(self, text: str) -> None:
+        made = self.folder / "published.out"
+        made.unlink(missing_ok=True)
+        code, _ = self.ends(make_published.main, str(self.write("published.json", text)), str(made))
+        self.assertEqual(made.exists(), code != 2)
+        if code != 2:
+            json.loads(made.read_text(encoding="utf-8"), parse_constant=self.fail)
 
     @one_test(COMPARISON)
     def test_questions(self, text: str) -> None:
