@@ -38,6 +38,41 @@ class Prune(unittest.TestCase):
         self.assertEqual(sorted(self.folder.iterdir()), sorted([other, *self.nights[2:]]))
         self.assertEqual(self.prune(2).stdout, "")
 
+    def test_where_there_is_no_result_nothing_goes(self) -> None:
+        empty, file, loop, blank = (self.folder / name for name in ("empty", "file", "loop", "20260105T021000Z_abc_h200"))
+        for folder in (empty, blank):
+            folder.mkdir()
+        (blank / "run.json").write_text('{"status": "complete"}', encoding="utf-8")
+        file.touch()
+        loop.symlink_to(loop)
+        for path, why in ((self.folder / "none", "No such file"), (self.folder / "none/x", "No such file"),
+                          (file, "not a folder"), (file / "x", "Not a directory"), (loop, "Too many levels"),
+                          (self.folder / ("x" * 300), "File name too long"),
+                          (empty, "no run.json in it that names a device"), (blank, "no run.json in it that names a device")):
+            with self.subTest(path.name[:9]):
+                self.nights[-1] = path
+                done = self.prune(1)
+                self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
+                self.assertTrue(done.stderr.startswith(f"prune.py: {path}: {why}"), done.stderr)
+                self.assertTrue(done.stderr.endswith("; nothing is removed\n"), done.stderr)
+                self.assertTrue(all(night.is_dir() for night in self.nights[:3]))
+
+    def test_results_that_their_names_keep_are_told(self) -> None:
+        own = self.folder / "my-own"
+        self.nights[-1] = self.nights[-1].rename(own)
+        rule = "named as `strictbench run` names results, UTC_COMMIT_DEVICE"
+        done = self.prune(4)
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (0, "", f"prune.py: {own}: nothing is removed: it is not {rule}; beside it stand 3 that are\n"))
+        done = self.prune(2)  # by the rule some go: nothing needs to be said
+        self.assertEqual((done.stderr, len(done.stdout.splitlines())), ("", 2))
+        self.nights[-1] = self.nights[2]
+        done = self.prune(1)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", f"prune.py: {self.nights[2]}: nothing is "
+                         f"removed: 1 of the results beside it is not {rule}\n"))
+        self.assertEqual((self.prune(2).returncode, self.prune(2).stderr), (0, ""))
+        self.assertEqual(sorted(self.folder.iterdir()), sorted([own, self.nights[2]]))
+
     def test_an_output_that_takes_nothing_stops_no_removal(self) -> None:
         for streams, code, words in ((">/dev/full", 2, "prune.py: standard output: No space left on device\n"),
                                      (">&-", 2, "prune.py: standard output: Bad file descriptor\n")):
