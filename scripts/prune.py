@@ -12,7 +12,6 @@ Exit codes: 0; 1 where a result could not be removed; 2 where RESULT is none, an
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -24,6 +23,7 @@ from typing import Any, Optional
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "report" / "pictures"))
 
 from program import run_program  # noqa: E402  (found through the line above)
+from result_folder import UnusableInput, load  # noqa: E402
 from words import plain  # noqa: E402
 
 NAME = re.compile(r"(?P<utc>\d{8}T\d{6}Z)_[0-9A-Za-z]+(-dirty)?_[a-z0-9.-]+")
@@ -36,10 +36,9 @@ class NoResult(Exception):
 def run_of(folder: Path) -> dict[str, Any]:
     """What run.json says; nothing where it cannot be read."""
     try:
-        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):  # the last: nested without end
+        return load(folder / "run.json")
+    except UnusableInput:
         return {}
-    return run if isinstance(run, dict) else {}
 
 
 def device_of(run: dict[str, Any]) -> str:

@@ -28,7 +28,7 @@ class Prune(unittest.TestCase):
 
     def prune(self, keep: int, streams: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(["bash", "-c", f'"$0" "$1" "$2" --keep {keep} {streams}', sys.executable, PRUNE,
-                               self.nights[-1]], capture_output=True, text=True)
+                               self.nights[-1]], capture_output=True, text=True, timeout=60)
 
     def test_the_oldest_of_the_device_go_and_are_named(self) -> None:
         other = self.night(1, "NVIDIA H100")
@@ -56,6 +56,13 @@ class Prune(unittest.TestCase):
                 self.assertTrue(done.stderr.startswith(f"prune.py: {path}: {why}"), done.stderr)
                 self.assertTrue(done.stderr.endswith("; nothing is removed\n"), done.stderr)
                 self.assertTrue(all(night.is_dir() for night in self.nights[:3]))
+
+    def test_a_pipe_in_place_of_a_record_is_not_waited_for(self) -> None:
+        for name in ("my-own", "20260101T031000Z_abc_h200"):
+            (self.folder / name).mkdir()
+            os.mkfifo(self.folder / name / "run.json")
+        done = self.prune(3)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, f"removed {self.nights[0].name}\n", ""))
 
     def test_results_that_their_names_keep_are_told(self) -> None:
         own = self.folder / "my-own"
