@@ -106,6 +106,10 @@ class Pictures(unittest.TestCase):
     def test_ratios(self, text: str) -> None:
         self.draws(report.main, {"op.0.json": RESULT, "compare.json": text}, "--baselines", str(self.root / "none"))
 
+    @one_test(RESULT)
+    def test_ratios_of_a_result(self, text: str) -> None:
+        self.draws(report.main, {"op.0.json": text, "compare.json": comparison()}, "--baselines", str(self.root / "none"))
+
 
 if __name__ == "__main__":
     unittest.main()

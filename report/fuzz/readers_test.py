@@ -283,14 +283,14 @@ class Readers(unittest.TestCase):
             if line.startswith("|"):
                 self.assertEqual(len(re.findall(r"(?<!\\)\|", line)), 4, line)
 
-    def page(self, **files: str) -> None:
+    def page(self, *more: str, **files: str) -> None:
         self.write("op.0.json", RESULT)
         for name, text in files.items():
             self.write(name.replace("_", "."), text)
         out = self.folder / "page.html"
         out.unlink(missing_ok=True)
         code, _ = self.ends(report.main, str(self.folder), "--no-pictures", "--out", str(out), "--baselines",
-                            str(self.folder / "none"))
+                            str(self.folder.parent / "baselines"), *more)
         if code == 2:
             self.assertFalse(out.exists())
             return
@@ -313,6 +313,26 @@ class Readers(unittest.TestCase):
     @one_test(RUN)
     def test_page_of_a_run(self, text: str) -> None:
         self.page(run_json=text)
+
+    @one_test(BASELINE)
+    def test_page_of_a_baseline(self, text: str) -> None:
+        """Named, and found among the committed ones."""
+        accepted = self.folder.parent / "baselines/h200"
+        accepted.mkdir(parents=True, exist_ok=True)
+        named = self.folder.parent / "baseline.json"
+        for file in (named, accepted / "main.json"):
+            file.write_bytes(text.encode("utf-8", "surrogatepass"))
+        self.page()
+        self.page("--baseline", str(named))
+
+    @one_test(RESULT)
+    def test_page_of_earlier_nights(self, text: str) -> None:
+        night = self.folder.parent / "20260101T021000Z_abc_h200"
+        night.mkdir(exist_ok=True)
+        for name in ("op.0.json", "summary.json"):
+            (night / name).write_bytes(text.encode("utf-8", "surrogatepass"))
+            self.page()
+            (night / name).unlink()
 
     @one_test(RESULT)
     def test_page_of_a_result(self, text: str) -> None:
