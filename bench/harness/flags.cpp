@@ -13,7 +13,7 @@ constexpr const char* own_help =
     "Flags beside Google Benchmark's:\n"
     "  --device=cpu|cuda|N    where to run (default: GPU 0 where there is one, else the CPU)\n"
     "  --describe             print the cases as JSON and measure nothing\n"
-    "  --oracle-cache=DIR     keep oracle results in DIR, shared by the processes of one run\n"
+    "  --oracle-cache=DIR     keep oracle results in DIR, a folder that the processes of one run share\n"
     "  --progress-fd=N        write one JSON object a line on progress to file descriptor N\n"
     "  --cases=FILE           measure the row names listed in FILE, one a line, whatever the filter says\n"
     "  --placements=N         sets of buffers that a call of a few microseconds is averaged over (default "

@@ -44,8 +44,8 @@ std::optional<Expected> read(const std::filesystem::path& path, std::uint64_t ke
 }
 
 void write(const std::filesystem::path& path, std::uint64_t key, const Expected& expected) {
+  // The folder is not made here: one that was taken away amid a run must not come back.
   std::error_code error;
-  std::filesystem::create_directories(path.parent_path(), error);
   const std::filesystem::path unfinished = path.string() + "." + std::to_string(getpid());
   {
     std::ofstream file(unfinished, std::ios::binary);

@@ -12,7 +12,7 @@ namespace strictbench {
 
 class OracleCache {
  public:
-  /// Keeps results in `folder`, created when first needed; keeps none if it is empty.
+  /// Keeps results in `folder`, where that is a folder; keeps none if it is none, or empty.
   explicit OracleCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   /// The results named `key`, one per output: read if files of all of them are whole, else computed and kept.

@@ -266,6 +266,7 @@ class Others(unittest.TestCase):
     def test_oracle_results_are_shared_through_files(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             cache = pathlib.Path(folder) / "oracle"
+            cache.mkdir()
             for _ in range(2):
                 done, rows = run("--benchmark_filter=kind:right", f"--oracle-cache={cache}")
                 self.assertEqual(done.returncode, 0)
@@ -278,6 +279,13 @@ class Others(unittest.TestCase):
             file.write_bytes(whole[:-4])
             self.assertEqual(run("--benchmark_filter=kind:right", f"--oracle-cache={cache}")[0].returncode, 0)
             self.assertEqual(file.read_bytes(), whole)
+
+    def test_a_folder_for_oracle_results_that_was_taken_away_does_not_come_back(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            cache = pathlib.Path(folder) / "result" / "oracle"
+            done, rows = run("--benchmark_filter=kind:right", f"--oracle-cache={cache}")
+            self.assertEqual((done.returncode, bool(rows)), (0, True))
+            self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
 
 
 if __name__ == "__main__":

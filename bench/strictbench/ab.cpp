@@ -110,8 +110,13 @@ class Ab {
     head_.seed = base_.seed;  // one order for both
     folder_ = create_folder(arguments.run.out,
                             folder_name(utc_compact(), head_.commit, head_.dirty, base_.device) + "_ab");
-    fs::create_directory(folder_ / "base");
-    fs::create_directory(folder_ / "head");
+    try {
+      for (const char* side : {"base", "head"}) fs::create_directory(folder_ / side);
+    } catch (const fs::filesystem_error& error) {
+      remove_if_empty();
+      throw UsageError("cannot create the result folder " + error.path1().string() + ": " +
+                       error.code().message());
+    }
   }
 
   /// Measures, compares and delivers. Returns the exit code.
@@ -120,7 +125,10 @@ class Ab {
     const FolderLock base_lock(folder_ / "base");
     const FolderLock head_lock(folder_ / "head");
     const std::optional<int> stop = measure();
-    if (!stop) return 1;
+    if (!stop) {
+      remove_if_empty();
+      return 1;
+    }
     if (*stop != 0) {
       std::fprintf(stderr, "stopped; what was finished stays in %s\n", folder_.c_str());
       return Stopped{*stop}.exit_code();
@@ -139,6 +147,12 @@ class Ab {
   }
 
  private:
+  /// Nothing measured and nothing to keep: the name is free for another try.
+  void remove_if_empty() const {
+    std::error_code ignored;
+    for (const fs::path& path : {folder_ / "base", folder_ / "head", folder_}) fs::remove(path, ignored);
+  }
+
   void say_what_is_measured() const {
     std::set<std::string> cases;
     for (const RunRecord* record : {&base_, &head_}) {

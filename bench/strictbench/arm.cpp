@@ -152,17 +152,25 @@ void remove_leftovers(const RunRecord& record, const fs::path& folder) {
   for (const ProcessRecord& process : record.processes) fs::remove(temporary_of(folder, process));
 }
 
-Arm::Arm(RunRecord& record, fs::path folder) : record_(record), folder_(std::move(folder)) {
+Arm::Arm(RunRecord& record, fs::path folder) : record_(record), folder_(std::move(folder)) {}
+
+void Arm::begin() {
   for (const auto& [name, executable] : record_.executables) built_[name] = build_of(name);
-  remove_leftovers(record_, folder_);
-  fs::create_directories(oracle_folder(folder_));
+  folder_.require();
+  remove_leftovers(record_, folder_.path());
+  // Not with its parents: a result folder that was removed meanwhile must not come back.
+  fs::create_directory(scratch_folder(folder_.path()));
+  fs::create_directory(oracle_folder(folder_.path()));
   record_.status = RunStatus::running;
   record_.finished_utc.clear();
 }
 
-Arm::~Arm() {
-  std::error_code ignored;  // a folder taken away meanwhile is no scratch left behind
-  fs::remove_all(scratch_folder(folder_), ignored);
+Arm::~Arm() { end(); }
+
+void Arm::end() {
+  if (!folder_.what_is_lost().empty()) return;  // what has its name now is another run's
+  std::error_code ignored;
+  fs::remove_all(scratch_folder(folder_.path()), ignored);
 }
 
 Arm::Build Arm::build_of(const std::string& operator_name) const {
@@ -185,10 +193,10 @@ int Arm::measure(ProcessRecord& process, StopSignals& signals, const Watch& watc
     throw std::runtime_error(executable_path(record_, process.operator_name).string() +
                              " was built anew or exchanged during the run");
   }
-  const fs::path kept = folder_ / process.file;
-  const fs::path temporary = temporary_of(folder_, process);
+  const fs::path kept = folder_.path() / process.file;
+  const fs::path temporary = temporary_of(folder_.path(), process);
   forget_ending(process, ProcessStatus::running);
-  save(record_, folder_);
+  save();
 
   // Arms of a calibration are measured against each other: there the cases of a process stay together.
   Starts starts(process.cases, /*again=*/record_.options.flags.empty());
@@ -198,6 +206,7 @@ int Arm::measure(ProcessRecord& process, StopSignals& signals, const Watch& watc
     fs::remove(temporary);
     CaseProgress at;
     const Ending ending = start(process, starts.next(), at, signals, watch);
+    folder_.require();  // before anything is taken away or written under its name
     if (ending.stopped_by != 0) {
       forget_ending(process, ProcessStatus::pending);
       fs::remove(temporary);
@@ -234,14 +243,14 @@ int Arm::measure(ProcessRecord& process, StopSignals& signals, const Watch& watc
     fs::remove(kept);  // an earlier attempt's, on a resumed run
   }
   judge_cases(process, rows, starts);
-  save(record_, folder_);
+  save();
   return 0;
 }
 
 Ending Arm::start(const ProcessRecord& process, const std::vector<std::string>& cases, CaseProgress& at,
                   StopSignals& signals, const Watch& watch) {
   ChildCommand command;
-  command.arguments = arguments_of(record_, process, folder_);
+  command.arguments = arguments_of(record_, process, folder_.path());
   if (cases.size() < record_.executables.at(process.operator_name).cases.size()) {
     command.arguments.push_back("--cases=" + write_cases(process.operator_name, cases).string());
   }
@@ -259,7 +268,7 @@ Ending Arm::start(const ProcessRecord& process, const std::vector<std::string>& 
 }
 
 fs::path Arm::write_cases(const std::string& operator_name, const std::vector<std::string>& cases) const {
-  const fs::path path = scratch_folder(folder_) / (operator_name + ".cases");
+  const fs::path path = scratch_folder(folder_.path()) / (operator_name + ".cases");
   std::string text;
   for (const std::string& name : cases) text += name + "\n";
   write_whole(path, text);
@@ -270,7 +279,7 @@ void Arm::finish(bool complete) {
   record_.status = complete ? RunStatus::complete : RunStatus::interrupted;
   record_.finished_utc = utc_readable();
   record_.machine_after = describe_machine(record_.gpu_name, record_.machine_before.value("gpu_uuid", ""));
-  save(record_, folder_);
+  save();
 }
 
 }  // namespace strictbench::runner

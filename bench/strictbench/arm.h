@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/strictbench/own_folder.h"
 #include "bench/strictbench/process.h"
 #include "bench/strictbench/progress.h"
 #include "bench/strictbench/run_record.h"
@@ -41,20 +42,30 @@ struct Watch {
 /// share, and lists of cases for them, are in the folder while this object lives.
 class Arm {
  public:
-  /// Marks the record as running; `record` and the folder must outlive this.
+  /// Writes nothing yet; `record` and the folder must outlive this.
   Arm(RunRecord& record, std::filesystem::path folder);
   ~Arm();
   Arm(const Arm&) = delete;
   Arm& operator=(const Arm&) = delete;
 
   RunRecord& record() { return record_; }
-  const std::filesystem::path& folder() const { return folder_; }
+  const OwnFolder& folder() const { return folder_; }
+
+  /// Marks the record as running and makes what its processes share. Throws std::system_error where the
+  /// folder cannot be written or an executable is gone.
+  void begin();
 
   /// Runs `process`, an entry of the record, and judges what it left. Where it dies of a case, it is started
   /// again for those that it did not get to. Returns the stop signal that ended it, else 0. Throws
-  /// std::system_error where the folder cannot be written, std::runtime_error where the executable changed
-  /// since this object was made.
+  /// FolderLost where the folder is gone or another one, std::system_error where it cannot be written,
+  /// std::runtime_error where the executable changed since begin().
   int measure(ProcessRecord& process, StopSignals& signals, const Watch& watch);
+
+  /// Writes the record as it stands. Throws FolderLost or std::system_error.
+  void save() { folder_.save(record_); }
+
+  /// Takes away what the processes shared. Does nothing where the folder is lost.
+  void end();
 
   /// Writes the record for the last time.
   void finish(bool complete);
@@ -69,7 +80,7 @@ class Arm {
                                     const std::vector<std::string>& cases) const;
 
   RunRecord& record_;
-  std::filesystem::path folder_;
+  OwnFolder folder_;
   std::map<std::string, Build> built_;
 };
 

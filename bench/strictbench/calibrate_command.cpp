@@ -130,21 +130,15 @@ std::optional<int> measure(RunRecord& record, const fs::path& folder, std::vecto
               record.gpu_name.empty() ? "the CPU" : printable(record.gpu_name).c_str(),
               record.options.processes);
   std::fflush(stdout);
-  int stop = 0;
-  try {
-    std::vector<std::unique_ptr<Arm>> arms;
-    arms.push_back(std::make_unique<Arm>(record, folder));
-    stop = Runner(
-               std::move(arms), [](int) { return More{}; }, signals)
-               .measure(std::move(planned));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "strictbench: %s; %s\n", printable(error.what()).c_str(),
-                 how_to_finish(folder).c_str());
-    return 1;
-  }
-  if (stop == 0) return std::nullopt;
+  std::vector<std::unique_ptr<Arm>> arms;
+  arms.push_back(std::make_unique<Arm>(record, folder));
+  Runner runner(
+      std::move(arms), [](int) { return More{}; }, signals);
+  const std::optional<int> stop = runner.measure_or_say(std::move(planned), how_to_finish(folder));
+  if (!stop) return 1;
+  if (*stop == 0) return std::nullopt;
   std::fprintf(stderr, "strictbench: stopped; %s\n", how_to_finish(folder).c_str());
-  return Stopped{stop}.exit_code();
+  return Stopped{*stop}.exit_code();
 }
 
 calibration::Provenance provenance_of(const RunRecord& record, const Side& side) {

@@ -68,6 +68,10 @@ if "--kernels" in flags:
     if behaviour == "hang":
         open(flags["--kernels"] + ".part", "w").close()
         time.sleep(60)
+    if behaviour == "folder goes away":
+        import shutil
+        shutil.rmtree(os.path.dirname(flags["--kernels"]))
+        sys.exit(1)
     if behaviour == "garbage":
         with open(flags["--kernels"], "w") as stream:
             stream.write("[")
@@ -178,6 +182,17 @@ if behaviour == "summary cannot be written":
 if behaviour == "folder goes away":
     import shutil
     shutil.rmtree(os.path.dirname(out))
+if behaviour == "folder is exchanged":  # for that of another run, which is at the same process
+    os.rename(os.path.dirname(out), os.path.dirname(out) + ".before")
+    os.makedirs(flags["--oracle-cache"])
+    for theirs in (out, os.path.join(os.path.dirname(out), "run.json"), os.path.join(flags["--oracle-cache"], "theirs")):
+        with open(theirs, "w") as another:
+            another.write("theirs")
+if behaviour == "folder is emptied":
+    import shutil
+    for name in os.listdir(os.path.dirname(out)):
+        path = os.path.join(os.path.dirname(out), name)
+        shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
 if behaviour != "cut short":
     stream.write("\n  ]\n}}\n")
 stream.close()

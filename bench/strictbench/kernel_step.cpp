@@ -8,6 +8,7 @@
 #include "bench/strictbench/arm.h"
 #include "bench/strictbench/executables.h"
 #include "bench/strictbench/files.h"
+#include "bench/strictbench/own_folder.h"
 #include "bench/strictbench/progress.h"
 #include "report/error.h"
 #include "report/row_name.h"
@@ -90,13 +91,15 @@ void judge_record(ProcessRecord& process, const fs::path& file) {
 }
 
 /// Throws where nothing could be tried or written down.
-int record_one(RunRecord& record, ProcessRecord& process, const fs::path& folder, StopSignals& signals) {
-  const fs::path kept = folder / process.file;
+int record_one(RunRecord& record, ProcessRecord& process, OwnFolder& folder, StopSignals& signals) {
+  const fs::path kept = folder.path() / process.file;
+  folder.require();
   fs::remove(kept);  // of an earlier attempt
   fs::remove(kept.string() + ".part");
   forget_ending(process, ProcessStatus::running);
-  save(record, folder);
-  const Ending ending = run_recorder(record, process, folder, signals);
+  folder.save(record);
+  const Ending ending = run_recorder(record, process, folder.path(), signals);
+  folder.require();  // before anything is taken away or written under its name
   std::error_code ignored;
   fs::remove(kept.string() + ".part", ignored);  // what it was writing when it was ended
   if (ending.stopped_by != 0) {
@@ -105,7 +108,7 @@ int record_one(RunRecord& record, ProcessRecord& process, const fs::path& folder
     judge_ending(process, ending, CaseProgress{}, record.options.timeout_seconds);
     judge_record(process, kept);
   }
-  save(record, folder);
+  folder.save(record);
   return ending.stopped_by;
 }
 
@@ -131,16 +134,18 @@ bool kernels_ok(const RunRecord& record) {
 }
 
 int record_kernels(RunRecord& record, const fs::path& folder, StopSignals& signals) {
+  OwnFolder own(folder);
   Progress progress;
   for (ProcessRecord& process : record.kernels) {
     if (process.status == ProcessStatus::ok) continue;
     progress.show("recording kernels of " + process.operator_name);
     try {
-      if (const int stop = record_one(record, process, folder, signals)) return stop;
+      if (const int stop = record_one(record, process, own, signals)) return stop;
     } catch (const Stopped& stopped) {
       process.status = ProcessStatus::pending;
       return stopped.signal;
     } catch (const std::exception& error) {
+      own.require();
       process.status = ProcessStatus::failed;
       process.reason = error.what();
     }

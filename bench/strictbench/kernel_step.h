@@ -17,7 +17,7 @@ bool kernels_ok(const RunRecord& record);
 
 /// Starts what is planned and not done, one process at a time, and keeps the record; needs the folder's
 /// scratch, so an Arm must live. What fails is named in the record and loses nothing else. Returns the stop
-/// signal that ended it, else 0.
+/// signal that ended it, else 0. Throws FolderLost where the folder is gone or another one.
 int record_kernels(RunRecord& record, const std::filesystem::path& folder, StopSignals& signals);
 
 /// What failed, a line each; empty where nothing did.

@@ -16,6 +16,7 @@
 #include "bench/strictbench/fresh_run.h"
 #include "bench/strictbench/kernel_step.h"
 #include "bench/strictbench/machine.h"
+#include "bench/strictbench/own_folder.h"
 #include "bench/strictbench/plan.h"
 #include "bench/strictbench/process.h"
 #include "bench/strictbench/resume.h"
@@ -101,7 +102,12 @@ int measure_and_say(RunRecord& record, const fs::path& folder, std::vector<Plann
     stop = runner.measure_or_say(std::move(planned), "what was finished stays in " + folder.string() +
                                                          ", and --resume measures the rest");
     // Apart from all timing, and for it the folder is finished.
-    if (stop == 0) stop = record_kernels(record, folder, signals);
+    try {
+      if (stop == 0) stop = record_kernels(record, folder, signals);
+    } catch (const FolderLost& lost) {
+      std::fprintf(stderr, "strictbench: %s\n", printable(lost.what()).c_str());
+      stop.reset();
+    }
   }
   if (!stop) return 1;
   if (*stop == 0) write_summary_file(folder);

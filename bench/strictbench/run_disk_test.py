@@ -54,6 +54,33 @@ class RunDiskTest(runner_testing.RunnerTestCase):
         for process in ok:
             self.assertEqual(starts.count(process["process"]), 1, "measured twice")
 
+    @unittest.skipUnless(can_mount(), "needs to mount a small file system")
+    def test_a_disk_that_is_full_from_the_start_leaves_no_folder_and_the_name_can_be_used_again(self):
+        fake_benchmark.install_quick(self.bin, "row_fold")
+        small = self.path("small")
+        os.mkdir(small)
+        script = ('mount -t tmpfs -o size=8k none "$1" && head -c 8192 /dev/zero > "$1/fill"; shift; "$@"; code=$?; '
+                  'ls -A "$SMALL"; rm "$SMALL/fill"; mount -o remount,size=1m "$SMALL"; "$@" > /dev/null; '
+                  'find "$SMALL" -name run.json | head -1; exit $code')
+        out = os.path.join(small, "out")
+        for command in (["run", "--executables", self.bin], ["ab", "--base", self.bin, "--head", self.bin],
+                        ["calibrate", "--executables", self.bin, "--filter", "."]):
+            with self.subTest(command[0]):
+                full = subprocess.run(
+                    ["unshare", "-rm", "sh", "-c", script, "sh", small, runner_testing.STRICTBENCH, *command, "--out",
+                     out, "--processes", "20"], capture_output=True, text=True, timeout=60, check=False,
+                    env={**os.environ, "SMALL": small})
+                self.assertEqual(full.returncode, 1, full.stderr)
+                told = [line for line in full.stderr.splitlines() if "No space left" in line]
+                self.assertEqual(len(told), 1, full.stderr)
+                self.assertRegex(told[0], r"run\.json: No space left on device; nothing was measured, and the empty "
+                                          r"folder is removed$")
+                self.assertNotIn("is gone", full.stderr)
+                self.assertNotIn("exists already", full.stderr)
+                kept = full.stdout.splitlines()[-2:]
+                self.assertEqual(kept[0], "fill", "something stayed")
+                self.assertRegex(kept[1], f"^{re.escape(out)}/(base/|head/)?run.json$", "the second try wrote nothing")
+
     def test_a_folder_made_read_only_half_way_is_one_line_and_stays_as_it_was(self):
         fake_benchmark.install_quick(self.bin, "row_fold", seconds=0.2)
         for path in (self.folder, self.bin):

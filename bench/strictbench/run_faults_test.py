@@ -207,16 +207,6 @@ class RunFaultsTest(runner_testing.RunnerTestCase):
         self.assertEqual(len(self.rows("row_fold", 0)), 2)
         self.assertEqual(self.process("row_fold", 0)["status"], "ok")
 
-    def test_a_folder_that_goes_away_is_told_in_one_line(self):
-        self.install("row_fold", behaviour="folder goes away")
-        result = self.run_bench("--processes", "3")
-        self.assertEqual(result.returncode, 1)
-        self.assertEqual(result.stderr.count("\n"), 1)
-        self.assertIn(self.out + " is gone, and what was finished with it", result.stderr)
-        self.assertNotIn("--resume", result.stderr)
-        self.assertEqual(len(self.starts()), 1)
-        self.assertFalse(os.path.exists(self.out))
-
     def test_an_executable_built_anew_during_the_run_ends_it(self):
         self.install("row_fold", seconds=0.2)
         runner = self.start("--processes", "3")

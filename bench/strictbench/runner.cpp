@@ -69,6 +69,7 @@ Runner::Runner(std::vector<std::unique_ptr<Arm>> arms, AskForMore more, StopSign
     : arms_(std::move(arms)), more_(std::move(more)), signals_(signals) {}
 
 int Runner::measure(std::vector<Planned> planned) {
+  for (const auto& arm : arms_) arm->begin();
   const int stop = measure_all(std::move(planned));
   progress_.clear();
   for (const auto& arm : arms_) arm->finish(/*complete=*/stop == 0);
@@ -76,24 +77,44 @@ int Runner::measure(std::vector<Planned> planned) {
 }
 
 std::optional<int> Runner::measure_or_say(std::vector<Planned> planned, const std::string& hint) {
+  std::string said;
   try {
     return measure(std::move(planned));
   } catch (const std::exception& error) {
-    progress_.clear();
-    const std::filesystem::path folder = arms_.front()->folder();
-    std::error_code ignored;
-    const bool there = std::filesystem::exists(folder / "run.json", ignored);
-    const std::string said = there ? hint : folder.string() + " is gone, and what was finished with it";
-    std::fprintf(stderr, "strictbench: %s; %s\n", printable(error.what()).c_str(), printable(said).c_str());
+    said = error.what();
   }
+  progress_.clear();
+  // Where a folder is lost, an error that came of it says no more.
+  const auto lost =
+      std::ranges::find_if(arms_, [](const auto& arm) { return !arm->folder().what_is_lost().empty(); });
+  if (lost != arms_.end()) {
+    said = (*lost)->folder().what_is_lost();
+  } else if (std::ranges::none_of(arms_, [](const auto& arm) { return arm->folder().holds_record(); })) {
+    said += "; nothing was measured" + remove_empty_folders();
+  } else {
+    said += "; " + hint;
+  }
+  std::fprintf(stderr, "strictbench: %s\n", printable(said).c_str());
   for (const auto& arm : arms_) {
     arm->record().status = RunStatus::interrupted;
     try {
-      save(arm->record(), arm->folder());
+      arm->save();
     } catch (const std::exception&) {  // most likely the very error just told; the last record stays
     }
   }
   return std::nullopt;
+}
+
+/// Takes away the folders of a run that has not even a record, so that its name is free for another try. They
+/// are this run's own: one that is resumed has a record. Returns how that went, as the end of a sentence.
+std::string Runner::remove_empty_folders() {
+  bool removed = false;
+  for (const auto& arm : arms_) {
+    arm->end();
+    std::error_code error;
+    removed = std::filesystem::remove(arm->folder().path(), error) || removed;  // only where it holds nothing
+  }
+  return removed ? ", and the empty folder is removed" : "";
 }
 
 int Runner::measure_all(std::vector<Planned> planned) {
@@ -103,7 +124,7 @@ int Runner::measure_all(std::vector<Planned> planned) {
   while (progress) {
     if (const int stop = measure_planned(planned)) return stop;
     planned.clear();
-    for (const auto& arm : arms_) save(arm->record(), arm->folder());
+    for (const auto& arm : arms_) arm->save();
     int rounds = 0;
     for (const ProcessRecord& process : processes()) rounds = std::max(rounds, process.process + 1);
     // Asked even where the budget is spent: what it learns is told at the end.

@@ -41,14 +41,16 @@ class Runner {
   Runner(std::vector<std::unique_ptr<Arm>> arms, AskForMore more, StopSignals& signals);
 
   /// Measures `planned` and whatever `more` adds, round by round within the budget, and finishes every arm.
-  /// Returns the stop signal that ended it, else 0. Throws what Arm::measure throws.
+  /// Returns the stop signal that ended it, else 0. Throws what Arm::begin and Arm::measure throw.
   int measure(std::vector<Planned> planned);
 
   /// The same for a command: where it throws, marks every record as interrupted, says why in one line on
-  /// standard error, followed by `hint` where the folder is still there, and returns nothing.
+  /// standard error, followed by `hint` where the folder holds a record, and returns nothing. A folder in
+  /// which not even a record could be written is removed.
   std::optional<int> measure_or_say(std::vector<Planned> planned, const std::string& hint);
 
  private:
+  std::string remove_empty_folders();
   int measure_all(std::vector<Planned> planned);
   int measure_planned(const std::vector<Planned>& planned);
   int measure_one(const Planned& planned, ProcessRecord& process);
