@@ -11,6 +11,7 @@ import re
 import shlex
 import stat
 import sys
+import time
 from pathlib import Path
 from typing import Iterator
 
@@ -42,12 +43,24 @@ def opened(path: Path) -> int:
             return descriptor
 
 
-def owner_of(descriptor: int) -> str:
-    try:
-        owner = json.loads(os.pread(descriptor, 4096, 0))
-        return f"{owner['user']}, process {owner['pid']}, since {owner['since']}: {owner['command']}"
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return "another process"
+def owner_of(descriptor: int, seconds: float = 0.2) -> str:
+    """Who holds the lock. Between taking it and writing who took it an owner has no name, or the name of the one
+    before: it is given `seconds`."""
+    end = time.monotonic() + seconds
+    while True:
+        named, certain = "another process", False
+        try:
+            owner = json.loads(os.pread(descriptor, 4096, 0))
+            named = f"{owner['user']}, process {owner['pid']}, since {owner['since']}: {owner['command']}"
+            os.kill(int(owner["pid"]), 0)
+            certain = True
+        except PermissionError:  # another user's
+            certain = True
+        except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+            pass
+        if certain or time.monotonic() >= end:
+            return named
+        time.sleep(0.01)
 
 
 def user_name() -> str:

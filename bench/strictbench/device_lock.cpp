@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,9 +11,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "bench/strictbench/files.h"
@@ -28,6 +32,9 @@ namespace strictbench::runner {
 namespace {
 
 constexpr int milliseconds_between_looks = 200;
+/// Between taking the lock and writing who took it an owner has no name, or the name of the one before.
+constexpr int milliseconds_for_a_name = 200;
+constexpr int milliseconds_between_looks_for_a_name = 10;
 
 [[noreturn]] void fail(const fs::path& path, int error) {
   throw UsageError(
@@ -86,20 +93,30 @@ void write_owner(int descriptor) {
   [[maybe_unused]] const ssize_t written = pwrite(descriptor, text.data(), text.size(), 0);
 }
 
+struct Owner {
+  std::string text = "another process";
+  bool certain = false;  ///< it has a name, and that of a process that there is
+};
+
 /// "alice, process 123, since 2026-11-29T10:15:00Z: strictbench run --filter row_fold/".
-std::string owner_of(int descriptor) {
+Owner owner_of(int descriptor) {
   char text[4096];
   const ssize_t size = pread(descriptor, text, sizeof text, 0);
   const nlohmann::json owner = nlohmann::json::parse(text, text + std::max<ssize_t>(size, 0), nullptr, false);
-  if (!owner.is_object()) return "another process";
+  if (!owner.is_object()) return {};
   const auto word = [&](const char* key) {
     const auto found = owner.find(key);
     return found != owner.end() && found->is_string() ? printable(found->get<std::string>())
                                                       : std::string("?");
   };
   const auto pid = owner.find("pid");
-  return word("user") + ", process " + (pid != owner.end() ? pid->dump() : "?") + ", since " + word("since") +
-         ": " + word("command");
+  // In another container the numbers of processes are others: then it is named, after a while, all the same.
+  const bool there = pid != owner.end() && pid->is_number_unsigned() && pid->get<std::uint64_t>() > 0 &&
+                     pid->get<std::uint64_t>() <= std::numeric_limits<pid_t>::max() &&
+                     (kill(pid->get<pid_t>(), 0) == 0 || errno != ESRCH);
+  return {word("user") + ", process " + (pid != owner.end() ? printable(pid->dump()) : "?") + ", since " +
+              word("since") + ": " + word("command"),
+          there};
 }
 
 }  // namespace
@@ -132,6 +149,12 @@ void DeviceLocks::take(const std::string& device) {
   std::error_code ignored;  // told by what follows
   fs::create_directories(lock_folder(), ignored);
   const fs::path path = lock_folder() / ("strictbench." + name + ".lock");
+  const auto wait = [&](int milliseconds) {
+    pollfd watched{signals_.descriptor(), POLLIN, 0};
+    poll(&watched, 1, milliseconds);
+    if (const int stop = signals_.received()) throw Stopped{stop};
+  };
+  const auto began = std::chrono::steady_clock::now();
   for (bool told = false;;) {
     const int descriptor = open_shared(path);
     const bool taken = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
@@ -141,17 +164,20 @@ void DeviceLocks::take(const std::string& device) {
       held_[name] = descriptor;
       return;
     }
-    const std::string owner = taken ? std::string() : owner_of(descriptor);
+    const Owner owner = taken ? Owner{} : owner_of(descriptor);
     close(descriptor);
     if (taken) continue;
     if (error != EWOULDBLOCK && error != EINTR) fail(path, error);
-    const std::string busy = device + " is being measured by " + owner;
+    if (!owner.certain && !told &&
+        std::chrono::steady_clock::now() - began < std::chrono::milliseconds(milliseconds_for_a_name)) {
+      wait(milliseconds_between_looks_for_a_name);
+      continue;
+    }
+    const std::string busy = device + " is being measured by " + owner.text;
     if (!wait_) throw UsageError(busy + "; two at once would disturb each other: give --wait to queue");
     if (!told) std::fprintf(stderr, "strictbench: waiting: %s\n", busy.c_str());
     told = true;
-    pollfd watched{signals_.descriptor(), POLLIN, 0};
-    poll(&watched, 1, milliseconds_between_looks);
-    if (const int stop = signals_.received()) throw Stopped{stop};
+    wait(milliseconds_between_looks);
   }
 }
 

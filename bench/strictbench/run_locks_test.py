@@ -2,17 +2,23 @@
 
 Usage: run_locks_test.py STRICTBENCH [unittest arguments], FAKE_NVML naming a library that plays a driver's
 """
+import fcntl
 import json
 import os
 import pathlib
 import signal
 import subprocess
 import sys
+import threading
+import time
 import unittest
 
 import fake_benchmark
 import runner_testing
 from runner_testing import wait_for
+
+
+ALICE = {"user": "alice", "since": "2026-11-29T10:15:00Z", "command": "x"}
 
 
 class RunLocksTest(runner_testing.RunnerTestCase):
@@ -45,6 +51,57 @@ class RunLocksTest(runner_testing.RunnerTestCase):
         user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
         self.assertRegex(line, rf"^strictbench: cpu is being measured by {user}, process {owner.pid}, "
                                r"since 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ: .* run --executables .*give --wait to queue")
+
+    def nameless(self, text, *command):
+        """What a second command makes of an owner that has the lock, and writes a moment later who it is."""
+        os.makedirs(self.path("locks"), exist_ok=True)
+        with open(self.path("locks", "strictbench.cpu.lock"), "w+", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock.write(text)
+            lock.flush()
+            second = subprocess.Popen(self.command(*command), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(second.kill)
+            # It asks its executables what they measure first, and then for the lock.
+            self.assertTrue(wait_for(lambda: any("describes" in call for call in self.calls())))
+            time.sleep(0.05)
+            self.assertIsNone(second.poll(), "it did not wait for the owner's name")
+            lock.seek(0)
+            lock.truncate()
+            lock.write(json.dumps(dict(ALICE, pid=os.getpid())))
+            lock.flush()
+            _, stderr = second.communicate(timeout=10)
+        os.remove(os.path.join(self.bin, "calls.log"))
+        self.assertEqual((second.returncode, stderr.count("\n")), (2, 1), stderr)
+        return stderr
+
+    def test_an_owner_that_has_yet_to_write_its_name_is_named(self):
+        self.install("row_fold", log_describe=True)
+        dead = subprocess.Popen(["true"])
+        dead.wait()
+        before = json.dumps({"pid": dead.pid, "user": "bob", "since": "2026-11-28T10:15:00Z", "command": "y"})
+        for text in ("", "{", before):  # nothing yet, a part, the name of an owner before that was killed
+            with self.subTest(text):
+                self.assertIn(f"measured by alice, process {os.getpid()}, since 2026-11-29T10:15:00Z: x; two at once",
+                              self.nameless(text, *self.run_second()))
+
+    def test_scripts_wait_for_the_name_too(self):
+        sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+        import device_lock
+        os.makedirs(self.path("locks"))
+        with open(self.path("locks", "strictbench.cpu.lock"), "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            later = threading.Timer(0.05, lambda: print(json.dumps(dict(ALICE, pid=os.getpid())), file=lock, flush=True))
+            later.start()
+            with self.assertRaisesRegex(device_lock.Taken, f"^cpu is being measured by alice, process {os.getpid()}, since"):
+                device_lock.device_lock("cpu").__enter__()
+            later.join()
+
+    def test_one_that_never_writes_its_name_is_another_process(self):
+        self.install("row_fold")
+        os.makedirs(self.path("locks"))
+        with open(self.path("locks", "strictbench.cpu.lock"), "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.assertIn("cpu is being measured by another process; two", self.refused(*self.run_second()))
 
     def test_ab_calibrate_and_resume_are_refused_too(self):
         fake_benchmark.install(self.path("other"), "row_fold", behaviour="error row")
