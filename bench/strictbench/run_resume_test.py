@@ -66,6 +66,20 @@ class RunResumeTest(runner_testing.RunnerTestCase):
         self.assertEqual(self.strictbench("run", "--resume", self.out).returncode, 0)
         self.assertEqual(len(self.rows("row_fold")), 4)
 
+    def test_a_run_stopped_before_its_first_process_ended_offers_to_resume_alone(self):
+        self.install("row_fold", behaviour="hang", while_exists=self.path("hang"))
+        with open(self.path("hang"), "w", encoding="utf-8"):
+            pass
+        runner = self.start("--processes", "2")
+        self.assertTrue(wait_for(lambda: any("hangs" in call for call in self.calls())))
+        runner.send_signal(signal.SIGTERM)
+        stdout, stderr = runner.communicate(timeout=10)
+        self.assertEqual((runner.returncode, stderr), (143, ""))
+        self.assertEqual([line for line in stdout.splitlines() if " table " in line], [])
+        self.assertRegex(stdout, rf"\nnext: {runner_testing.STRICTBENCH} run --resume {self.out}   # measures")
+        os.remove(self.path("hang"))
+        self.assertIn(" table " + self.out, self.strictbench("run", "--resume", self.out).stdout)
+
     def test_what_was_never_started_is_not_called_measured(self):
         self.install("dw_gemm")
         runner, _ = self.hanging()

@@ -152,16 +152,21 @@ std::string summary(const RunRecord& record, const std::filesystem::path& folder
     text += printable(line) + "\n";
   text += printable(folder.string()) + "\n";
   const auto recorded = [](const ProcessRecord& process) { return process.status == ProcessStatus::ok; };
+  const auto ended = [](const ProcessRecord& process) {
+    return process.status != ProcessStatus::pending && process.status != ProcessStatus::running;
+  };
   const std::string called = shell_word(program);
   const std::string word = shell_word(folder.string());
-  text += "next: " + called + " table " + word + "\n";
-  if (std::ranges::any_of(record.kernels, recorded)) {
-    text += "      " + called + " kernels --before " + word + " --before-case /legacy/ --after " + word +
-            " --after-case /new/\n";
-  }
-  if (!all_ok(record) || !kernels_ok(record)) {
-    text += "      " + called + " run --resume " + word + "   # measures again what is not ok\n";
-  }
+  std::vector<std::string> next;
+  // Where no process has ended there is nothing to show.
+  if (std::ranges::any_of(record.processes, ended)) next.push_back("table " + word);
+  if (std::ranges::any_of(record.kernels, recorded))
+    next.push_back("kernels --before " + word + " --before-case /legacy/ --after " + word +
+                   " --after-case /new/");
+  if (!all_ok(record) || !kernels_ok(record))
+    next.push_back("run --resume " + word + "   # measures again what is not ok");
+  for (std::size_t i = 0; i < next.size(); ++i)
+    text += (i == 0 ? "next: " : "      ") + called + " " + next[i] + "\n";
   return text;
 }
 
