@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include "report/error.h"
 #include "report/text.h"
@@ -62,6 +63,11 @@ std::string read_input(const std::string& path) {
   if (std::ferror(file.get()) != 0)
     refuse(path, "cannot be read to its end: " + std::string(std::strerror(errno)));
   return text;
+}
+
+bool names_file_in_folder(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." &&
+         name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
 }
 
 }  // namespace strictbench

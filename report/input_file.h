@@ -18,4 +18,8 @@ InputFile open_input(const std::string& path);
 /// All of a file. Throws UsageError, naming it, where it cannot be opened or read to its end.
 std::string read_input(const std::string& path);
 
+/// Whether `name` is that of a file in a folder itself: no path, and neither "." nor "..". A run.json may
+/// come from anybody, and only such names of it are followed.
+bool names_file_in_folder(const std::string& name);
+
 }  // namespace strictbench

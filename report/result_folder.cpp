@@ -65,8 +65,7 @@ ListedProcess listed_process(const json& entry, const fs::path& file, std::size_
   process.status = text_of(entry, "status");
   process.reason = text_of(entry, "reason");
   if (process.status.empty()) refuse(file, where + " has no status");
-  // Only names of files in the folder itself are followed.
-  if (process.file != fs::path(process.file).filename().string()) {
+  if (!process.file.empty() && !names_file_in_folder(process.file)) {
     refuse(file, where + " names a file outside the folder: " + printable(process.file));
   }
   process.title = text_of(entry, "operator");

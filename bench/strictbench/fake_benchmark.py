@@ -184,8 +184,9 @@ if behaviour == "folder goes away":
     shutil.rmtree(os.path.dirname(out))
 if behaviour == "folder is exchanged":  # for that of another run, which is at the same process
     os.rename(os.path.dirname(out), os.path.dirname(out) + ".before")
-    os.makedirs(flags["--oracle-cache"])
-    for theirs in (out, os.path.join(os.path.dirname(out), "run.json"), os.path.join(flags["--oracle-cache"], "theirs")):
+    cache = flags["--oracle-cache"]
+    os.makedirs(cache)
+    for theirs in (out, os.path.join(os.path.dirname(out), "run.json"), os.path.join(cache, "theirs")):
         with open(theirs, "w") as another:
             another.write("theirs")
 if behaviour == "folder is emptied":

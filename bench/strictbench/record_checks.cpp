@@ -5,16 +5,75 @@
 #include <cmath>
 #include <string_view>
 
+#include "report/input_file.h"
+
 namespace strictbench::runner {
 
-const nlohmann::ordered_json& object_of(const nlohmann::ordered_json& json, const char* key) {
-  const auto& value = json.at(key);
-  if (!value.is_object()) throw UsageError("\"" + std::string(key) + "\" must be an object");
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+[[noreturn]] void refuse(const char* key, const char* what) {
+  throw UsageError("\"" + std::string(key) + "\" must be " + what);
+}
+
+}  // namespace
+
+const Json& member_of(const Json& json, const char* key) {
+  if (!json.is_object()) throw UsageError("must be an object with \"" + std::string(key) + "\"");
+  const auto found = json.find(key);
+  if (found == json.end()) throw UsageError("there is no \"" + std::string(key) + "\"");
+  return *found;
+}
+
+const Json& object_of(const Json& json, const char* key) {
+  const Json& value = member_of(json, key);
+  if (!value.is_object()) refuse(key, "an object");
   return value;
 }
 
-double finite_number(const nlohmann::ordered_json& json, const char* key, double least) {
-  const auto& value = json.at(key);
+const Json& array_of(const Json& json, const char* key) {
+  const Json& value = member_of(json, key);
+  if (!value.is_array()) refuse(key, "an array");
+  return value;
+}
+
+std::string text_of(const Json& json, const char* key) {
+  const Json& value = member_of(json, key);
+  if (!value.is_string()) refuse(key, "text");
+  return value.get<std::string>();
+}
+
+std::vector<std::string> texts_of(const Json& json, const char* key) {
+  const Json& value = member_of(json, key);
+  const auto is_text = [](const Json& one) { return one.is_string(); };
+  if (!value.is_array() || !std::ranges::all_of(value, is_text)) refuse(key, "an array of texts");
+  return value.get<std::vector<std::string>>();
+}
+
+bool flag_of(const Json& json, const char* key) {
+  const Json& value = member_of(json, key);
+  if (!value.is_boolean()) refuse(key, "true or false");
+  return value.get<bool>();
+}
+
+const Json& array_if_any(const Json& json, const char* key) {
+  static const Json none = Json::array();
+  return json.contains(key) ? array_of(json, key) : none;
+}
+
+std::string text_if_any(const Json& json, const char* key) {
+  return json.contains(key) ? text_of(json, key) : std::string();
+}
+
+std::vector<std::string> texts_if_any(const Json& json, const char* key) {
+  return json.contains(key) ? texts_of(json, key) : std::vector<std::string>();
+}
+
+bool flag_if_any(const Json& json, const char* key) { return json.contains(key) && flag_of(json, key); }
+
+double finite_number(const Json& json, const char* key, double least) {
+  const Json& value = member_of(json, key);
   if (value.is_number() && std::isfinite(value.get<double>()) && value.get<double>() >= least)
     return value.get<double>();
   throw UsageError("\"" + std::string(key) + "\" must be a number " +
@@ -29,6 +88,12 @@ void require_plain(const std::string& operator_name) {
     throw UsageError("'" + operator_name + "' is no name of an operator: letters, digits and '_' are");
 }
 
+void require_own_file(const Json& process, const std::string& own) {
+  const std::string file = text_of(process, "file");
+  if (!names_file_in_folder(file)) throw UsageError("it names a file outside the folder: " + file);
+  if (file != own) throw UsageError("it names the file '" + file + "', which a run calls " + own);
+}
+
 void require_own_flag(const std::string& flag) {
   constexpr std::string_view delays = "--delays=";
   const bool own = flag.starts_with(delays) &&
@@ -36,7 +101,7 @@ void require_own_flag(const std::string& flag) {
   if (!own) throw UsageError("\"flags\" holds '" + flag + "', which strictbench gives to no executable");
 }
 
-void require_machine(const nlohmann::ordered_json& machine) {
+void require_machine(const Json& machine) {
   for (const char* key : {"host", "cpu_model", "boot_id", "gpu", "gpu_uuid"}) {
     const auto found = machine.find(key);
     if (found != machine.end() && !found->is_string())

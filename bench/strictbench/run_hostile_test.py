@@ -151,6 +151,21 @@ class RunHostileTest(runner_testing.RunnerTestCase):
         refuse(lambda record: record["options"].update(most_processes=10**9), "most_processes")
         for value in (-1, 1e300, "x"):
             refuse(lambda record: record.update(seed=value), "seed")
+        for value in ("text", 5, {}, None):
+            refuse(lambda record: record.update(processes=value), '"processes" must be an array')
+
+    def test_a_file_outside_the_folder_is_refused_by_whoever_reads_the_record(self):
+        self.install("row_fold")
+        self.assertEqual(self.run_bench("--processes", "2").returncode, 0)  # complete: nothing would be started
+        record = self.record()
+        for name in ("../../../etc/passwd", "/etc/passwd", "..", "../out/row_fold.0.json"):
+            record["processes"][0]["file"] = name
+            self.assert_refused(record, '"processes"[0]', "names a file outside the folder: " + name)
+            table = self.strictbench("table", self.out)
+            self.assertEqual((table.returncode, table.stderr.count("\n"), table.stdout), (2, 1, ""), table.stderr)
+            self.assertIn('"processes"[0] names a file outside the folder: ' + name, table.stderr)
+        record["processes"][0]["file"] = "row_fold.1.json"  # one file for two processes
+        self.assert_refused(record, '"processes"[0]', "which a run calls row_fold.0.json")
 
     def test_half_of_a_comparison_by_turns_is_not_resumed(self):
         for side in ("base", "head"):

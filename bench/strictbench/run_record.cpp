@@ -47,18 +47,18 @@ Json to_json(const RunOptions& options) {
 
 RunOptions options_from(const Json& json) {
   RunOptions options;
-  options.filter = json.value("filter", "");
-  options.device = json.value("device", "");
+  options.filter = text_if_any(json, "filter");
+  options.device = text_if_any(json, "device");
   options.processes = whole_number(json, "processes", 1, most_rounds);
   options.most_processes = options.processes;
   if (json.contains("most_processes"))
     options.most_processes = whole_number(json, "most_processes", options.processes, most_rounds);
   options.budget_seconds = finite_number(json, "budget", std::numeric_limits<double>::min());
   options.timeout_seconds = finite_number(json, "timeout", std::numeric_limits<double>::min());
-  json.at("allow_debug").get_to(options.allow_debug);
-  json.at("executables").get_to(options.executables);
-  options.kernels = json.value("kernels", false);
-  options.flags = json.value("flags", std::vector<std::string>{});
+  options.allow_debug = flag_of(json, "allow_debug");
+  options.executables = text_of(json, "executables");
+  options.kernels = flag_if_any(json, "kernels");
+  options.flags = texts_if_any(json, "flags");
   std::ranges::for_each(options.flags, require_own_flag);
   return options;
 }
@@ -85,29 +85,39 @@ Json to_json(const ProcessRecord& process) {
   return json;
 }
 
+/// A word of a list; one that is not in it reads as the list's first.
+template <typename Word>
+Word word_of(const Json& json, const char* key) {
+  return Json(text_of(json, key)).get<Word>();
+}
+
 ProcessRecord process_from(const Json& json) {
   ProcessRecord process;
-  json.at("operator").get_to(process.operator_name);
+  process.operator_name = text_of(json, "operator");
   process.process = whole_number(json, "process", 0, most_rounds);
   // Made anew, not read: a name in a file must not decide where something is written.
   process.file = process.operator_name + "." + std::to_string(process.process) + ".json";
-  json.at("status").get_to(process.status);
+  process.status = word_of<ProcessStatus>(json, "status");
   if (json.contains("exit_code")) process.exit_code = whole_number(json, "exit_code", 0, 255);
   if (json.contains("signal")) process.signal = whole_number(json, "signal", 1, 127);
-  process.reason = json.value("reason", "");
+  process.reason = text_if_any(json, "reason");
   process.seconds = finite_number(json, "seconds", 0);
-  process.restarts = json.value("restarts", std::vector<std::string>{});
-  json.at("cases").get_to(process.cases);
-  for (const Json& problem : json.value("problems", Json::array())) {
-    process.problems.push_back({problem.at("case").get<std::string>(), problem.at("state").get<CaseState>(),
-                                problem.at("reason").get<std::string>()});
+  process.restarts = texts_if_any(json, "restarts");
+  process.cases = texts_of(json, "cases");
+  for (const Json& problem : array_if_any(json, "problems")) {
+    process.problems.push_back(
+        {text_of(problem, "case"), word_of<CaseState>(problem, "state"), text_of(problem, "reason")});
   }
   if (json.contains("watched")) {
-    const Json& watched = json["watched"];
+    const Json& watched = object_of(json, "watched");
     constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
     process.suspects.samples = whole_number<std::size_t>(watched, "samples", 0, most);
     process.suspects.suspect = whole_number<std::size_t>(watched, "suspect", 0, process.suspects.samples);
-    process.suspects.why = watched.value("why", std::map<std::string, std::size_t>{});
+    if (watched.contains("why")) {
+      const Json& why = object_of(watched, "why");
+      for (const auto& [reason, count] : why.items())
+        process.suspects.why[reason] = whole_number<std::size_t>(why, reason.c_str(), 0, most);
+    }
   }
   return process;
 }
@@ -121,7 +131,7 @@ Json kernels_to_json(const ProcessRecord& process) {
 
 ProcessRecord kernels_from(const Json& json) {
   Json whole = json;
-  whole["process"] = 0U;
+  if (whole.is_object()) whole["process"] = 0U;
   ProcessRecord process = process_from(whole);
   process.file = process.operator_name + ".kernels.json";
   return process;
@@ -138,12 +148,12 @@ Json to_json(const EvidenceRecord& evidence) {
 
 EvidenceRecord evidence_from(const Json& json) {
   EvidenceRecord evidence;
-  json.at("stopped_early").get_to(evidence.stopped_early);
-  for (const Json& wide : json.at("wide")) {
-    const Json& width = wide.at("half_width");
-    evidence.wide.push_back({wide.at("case").get<std::string>(), width.is_null()
-                                                                     ? std::numeric_limits<double>::infinity()
-                                                                     : width.get<double>()});
+  constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+  evidence.stopped_early = whole_number<std::size_t>(json, "stopped_early", 0, most);
+  for (const Json& wide : array_of(json, "wide")) {
+    const bool known = !member_of(wide, "half_width").is_null();
+    evidence.wide.push_back({text_of(wide, "case"), known ? finite_number(wide, "half_width", 0)
+                                                          : std::numeric_limits<double>::infinity()});
   }
   return evidence;
 }
@@ -190,6 +200,7 @@ ProcessRecord& add_process(const RunRecord& record, std::vector<ProcessRecord>& 
   const std::string where = std::string("\"") + array + "\"[" + std::to_string(processes.size()) + "]: ";
   try {
     ProcessRecord process = read(json);
+    require_own_file(json, process.file);
     require_known(record, process);
     // Told apart by these two alone: of a pair one would be measured for ever and never be done.
     const bool twice = std::ranges::any_of(processes, [&](const ProcessRecord& other) {
@@ -204,40 +215,40 @@ ProcessRecord& add_process(const RunRecord& record, std::vector<ProcessRecord>& 
 
 RunRecord record_from(const Json& json) {
   RunRecord record;
-  if (json.at("format") != format_version) throw UsageError("it was written by another version");
-  json.at("status").get_to(record.status);
-  json.at("command").get_to(record.command);
-  json.at("started_utc").get_to(record.started_utc);
-  record.commit = json.value("commit", "");
-  record.dirty = json.value("dirty", false);
-  json.at("device").get_to(record.device);
-  record.gpu_name = json.value("gpu_name", "");
-  record.side = json.value("side", "");
+  if (member_of(json, "format") != format_version) throw UsageError("it was written by another version");
+  record.status = word_of<RunStatus>(json, "status");
+  record.command = texts_of(json, "command");
+  record.started_utc = text_of(json, "started_utc");
+  record.commit = text_if_any(json, "commit");
+  record.dirty = flag_if_any(json, "dirty");
+  record.device = text_of(json, "device");
+  record.gpu_name = text_if_any(json, "gpu_name");
+  record.side = text_if_any(json, "side");
   record.seed = whole_number<std::uint64_t>(json, "seed", 0, std::numeric_limits<std::uint64_t>::max());
   record.runner_pid = whole_number(json, "runner_pid", 0, std::numeric_limits<int>::max());
   record.options = options_from(object_of(json, "options"));
-  record.build = json.at("build");
+  record.build = member_of(json, "build");
   for (const auto& [name, executable] : object_of(json, "executables").items()) {
     require_plain(name);
     object_of(json["executables"], name.c_str());
-    record.executables[name] = {executable.at("sha256").get<std::string>(),
-                                executable.at("device").get<std::string>(),
-                                executable.value("gpu_name", ""),
+    record.executables[name] = {text_of(executable, "sha256"),
+                                text_of(executable, "device"),
+                                text_if_any(executable, "gpu_name"),
                                 {}};
   }
   record.machine_before = object_of(object_of(json, "machine"), "before");
   require_machine(record.machine_before);
-  json.at("notes").get_to(record.notes);
-  if (json.contains("evidence")) record.evidence = evidence_from(json["evidence"]);
-  record.not_selected = json.value("not_selected", std::vector<std::string>{});
-  for (const Json& process : json.at("processes")) {
+  record.notes = texts_of(json, "notes");
+  if (json.contains("evidence")) record.evidence = evidence_from(object_of(json, "evidence"));
+  record.not_selected = texts_if_any(json, "not_selected");
+  for (const Json& process : array_of(json, "processes")) {
     const ProcessRecord& last = add_process(record, record.processes, "processes", process, process_from);
     const auto executable = record.executables.find(last.operator_name);
     // The first process of an operator is to measure every case, later ones may have fewer.
     std::vector<std::string>& cases = executable->second.cases;
     if (last.cases.size() > cases.size()) cases = last.cases;
   }
-  for (const Json& process : json.value("kernels", Json::array())) {
+  for (const Json& process : array_if_any(json, "kernels")) {
     add_process(record, record.kernels, "kernels", process, kernels_from);
   }
   return record;

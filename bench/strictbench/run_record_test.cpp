@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 
 #include "bench/strictbench/executables.h"
 #include "bench/strictbench/run_summary.h"
@@ -37,6 +38,7 @@ Json record_of(const std::string& operator_name) {
           {"processes",
            {{{"operator", operator_name},
              {"process", 0},
+             {"file", operator_name + ".0.json"},
              {"status", "ok"},
              {"seconds", 1},
              {"cases", {"a/b/c"}},
@@ -53,6 +55,88 @@ TEST(RunRecord, AnOperatorNamesFilesAndIsAPlainWord) {
               std::string::npos)
         << name;
   }
+}
+
+/// What load() says of a record that `change` spoils.
+std::string refusal_of(const std::function<void(Json&)>& change) {
+  const Folder folder;
+  Json record = record_of("op");
+  change(record);
+  folder.write("run.json", record);
+  return usage_error_of([&] { load(folder.path()); });
+}
+
+TEST(RunRecord, AFileOfAProcessIsWhatARunCallsIt) {
+  for (const char* name :
+       {"../../../etc/passwd", "/etc/passwd", "..", ".", "", "a/op.0.json", "./op.0.json"}) {
+    const std::string said = refusal_of([&](Json& record) { record["processes"][0]["file"] = name; });
+    EXPECT_NE(said.find("\"processes\"[0]: it names a file outside the folder: " + std::string(name)),
+              std::string::npos)
+        << said;
+  }
+  const auto said = [](const Json& name) {
+    return refusal_of([&](Json& record) { record["processes"][0]["file"] = name; });
+  };
+  EXPECT_NE(
+      said("op.1.json").find("\"processes\"[0]: it names the file 'op.1.json', which a run calls op.0.json"),
+      std::string::npos);
+  EXPECT_NE(said(5).find("\"processes\"[0]: \"file\" must be text"), std::string::npos);
+}
+
+/// Every member of a record, of its options, processes and problems, in every wrong type, and left out.
+TEST(RunRecord, WhatIsWrongIsSaidInOurOwnWords) {
+  const std::vector<Json> wrong{5,   -1.5,      "text", true, nullptr, Json::array(), Json::object(),
+                                {1}, {{"a", 1}}};
+  const auto pointers = [](const Json& record) {
+    std::vector<Json::json_pointer> all;
+    for (const char* at :
+         {"", "/options", "/executables/op", "/machine", "/processes/0", "/processes/0/problems/0",
+          "/processes/0/watched", "/evidence", "/evidence/wide/0", "/kernels/0"}) {
+      const Json::json_pointer parent(at);
+      for (const auto& [key, value] : record.at(parent).items()) all.push_back(parent / key);
+    }
+    return all;
+  };
+  Json whole = record_of("op");
+  whole["not_selected"] = {"x"};
+  whole["evidence"] = {{"stopped_early", 0}, {"wide", {{{"case", "a"}, {"half_width", 0.5}}}}};
+  whole["processes"][0]["restarts"] = {"x"};
+  whole["processes"][0]["watched"] = {{"samples", 5}, {"suspect", 1}, {"why", {{"heat", 1}}}};
+  whole["options"]["flags"] = Json::array();
+  whole["kernels"] = {{{"operator", "op"},
+                       {"file", "op.kernels.json"},
+                       {"status", "ok"},
+                       {"seconds", 1},
+                       {"cases", {"a/b/c"}}}};
+  const Folder folder;
+  folder.write("run.json", whole);
+  load(folder.path());
+  int refused = 0;
+  const auto check = [&](const Json& record, const std::string& where) {
+    folder.write("run.json", record);
+    try {
+      load(folder.path());
+    } catch (const UsageError& error) {
+      ++refused;
+      const std::string said = error.what();
+      // The library's own: "cannot use at() with string", "type must be string, but is number", "key 'x' not
+      // found".
+      for (const char* words : {"json.exception", "cannot use", "type must be", "not found", "iterator"})
+        EXPECT_EQ(said.find(words), std::string::npos) << where << ": " << said;
+    }
+  };
+  for (const Json::json_pointer& place : pointers(whole)) {
+    for (const Json& value : wrong) {
+      Json record = whole;
+      record[place] = value;
+      check(record, place.to_string() + " = " + value.dump());
+    }
+    Json record = whole;
+    record.at(place.parent_pointer()).erase(place.back());
+    check(record, "without " + place.to_string());
+  }
+  for (const Json& value : wrong) check(value, value.dump());
+  EXPECT_GT(refused, 200);
 }
 
 TEST(RunRecord, NestedWithoutEndIsRefused) {
