@@ -13,7 +13,7 @@ enum class Fault {
   one_bit,    ///< flips the last bit of element 1000
   unwritten,  ///< leaves element 77 alone
   flaky,      ///< flips a bit of element 5 in every second run
-  late,       ///< flips a bit of element 5 from run 300 on: after the first checks, while being timed
+  late,       ///< flips a bit of element 5 from run 30 on: after the first checks, while being timed
   nan,        ///< writes NaN to element 2
 };
 
@@ -40,7 +40,7 @@ constexpr bool value_at(const Args& args, std::int64_t i, std::uint32_t run, std
       value ^= i == 5 ? run & 1u : 0u;
       return true;
     case Fault::late:
-      value ^= i == 5 && run >= 300 ? 1u : 0u;
+      value ^= i == 5 && run >= 30 ? 1u : 0u;
       return true;
     case Fault::nan:
       if (i == 2) value = 0x7fc00000u;
