@@ -32,6 +32,24 @@ class Tests(Machine):
         self.assertEqual((done.returncode, self.last_line(done)), (1, "36 passed, 4 failed"))
         self.assertIn("full log: ", done.stderr)
 
+    def test_what_failed_is_shown_with_its_end(self) -> None:
+        lines = "\n".join(["first", *map(str, range(30)), "&lt;" * 300, "last"])
+        cases = "".join(f'<testcase name="t{number}"><failure message=""/><system-out>{lines}</system-out></testcase>'
+                        for number in range(7)) + '<testcase name="good"><system-out>fine</system-out></testcase>'
+        done = self.run_script("test.sh", "--fast", JUNIT=self.JUNIT.format(20, 7, 0), CTEST_CODE=8, TESTCASES=cases)
+        self.assertEqual(self.last_line(done), "13 passed, 7 failed")
+        self.assertEqual(done.stderr.count("  | last\n"), 5)
+        self.assertIn("t4 failed, its end:\n", done.stderr)
+        self.assertIn("failed too: t5, t6\n", done.stderr)
+        self.assertNotIn("first", done.stderr)
+        self.assertNotIn("fine", done.stderr)
+        self.assertLess(max(map(len, done.stderr.splitlines())), 250)
+
+    def test_a_report_that_is_no_xml_hides_nothing(self) -> None:
+        done = self.run_script("test.sh", "--fast", JUNIT=self.JUNIT.format(20, 1, 0), CTEST_CODE=8, TESTCASES="<")
+        self.assertEqual((done.returncode, self.last_line(done)), (1, "19 passed, 1 failed"))
+        self.assertIn("failed_tests.py: ", done.stderr)
+
     def test_no_report_is_a_failure(self) -> None:
         done = self.run_script("test.sh", "--fast")
         self.assertEqual((done.returncode, self.last_line(done)), (1, "0 passed, 0 failed"))

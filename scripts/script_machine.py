@@ -52,7 +52,7 @@ done
 mkdir -p "$(dirname "$report")"
 if [[ -n ${JUNIT-} ]]; then
   printf '<?xml version="1.0"?>\\n<testsuite name="x"\\n\\t%s\\n\\thostname="">\\n' "$JUNIT" >"$report"
-  printf '<testcase tests="99" failures="99"/>\\n' >>"$report"
+  printf '<testcase tests="99" failures="99"/>\\n%s</testsuite>\\n' "${TESTCASES-}" >>"$report"
 fi
 exit "${CTEST_CODE:-0}"
 """
@@ -76,7 +76,7 @@ class Machine(unittest.TestCase):
         (self.tree / "scripts").mkdir(parents=True)
         (self.tree / "report").mkdir()
         self.path.mkdir()
-        for script in ROOT.glob("scripts/*.sh"):
+        for script in (*ROOT.glob("scripts/*.sh"), ROOT / "scripts/failed_tests.py"):
             shutil.copy(script, self.tree / "scripts")
         (self.tree / "report/requirements.txt").write_text("matplotlib==1.0\n", encoding="utf-8")
         for tool in REAL_TOOLS:
