@@ -154,7 +154,9 @@ def trouble(row: dict[str, Any]) -> Optional[tuple[str, str]]:
     if row.get("skipped"):
         return "skipped", str(row.get("skip_message", message))
     if seconds(row) is None:
-        return "failed", f"no usable time: {row.get('real_time')} {row.get('time_unit', 'ns')}"
+        time = row.get("real_time")
+        number = type(time) in (int, float) and -math.inf < time < math.inf
+        return "failed", "no usable time: " + (f"{time} {row.get('time_unit', 'ns')}" if number else "not a number")
     suspect = row.get("suspect")
     if type(suspect) in (int, float) and suspect > 0:  # of an aggregate: the share of its rows
         return "suspect", "measured while the machine was throttled or shared"
