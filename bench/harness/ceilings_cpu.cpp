@@ -1,4 +1,5 @@
-/// What a CPU can do at best, by one thread, as its variants have. Compiled as they are, for the same target.
+/// What a CPU can do at best, by one thread, as its variants have, for the target that they are compiled for. Optimized
+/// in every build (bench/CMakeLists.txt).
 #include <benchmark/benchmark.h>
 
 #include <cstddef>
