@@ -3,6 +3,7 @@
 usage: floor_test.py FOLDER [unittest arguments]; FOLDER holds the executables
 """
 import json
+import math
 import pathlib
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import tempfile
 import unittest
 
 FOLDER = pathlib.Path()
+FAR = 2  # a share of floor that no row has, however disturbed its machine
 
 # Row, bytes read, bytes written, longest chain of additions, operations, fp32 instructions.
 DEMANDS = {
@@ -83,6 +85,10 @@ def measured(operator: str, *flags: str, device: str = "cpu") -> dict:
         return json.loads(out.read_text())
 
 
+def iterations(file: dict) -> list[dict]:
+    return [row for row in file["benchmarks"] if row["run_type"] == "iteration"]
+
+
 def has_gpu() -> bool:
     try:
         bench("row_fold", "--describe", device="cuda")
@@ -126,16 +132,20 @@ class Rows(unittest.TestCase):
             file = measured(operator)
             self.assertGreater(float(file["context"]["ceiling_dependent_add_ns"]), 0)
             self.assertNotIn("ceilings_missing", file["context"])
-            rows = [row for row in file["benchmarks"] if row["run_type"] == "iteration"]
+            rows = iterations(file)
             self.assertTrue(rows)
+            # A machine that was slow while its ceilings were measured raises the floors of that process. A demand that
+            # is wrong by a type's size raises them in every one.
+            again = iterations(measured(operator)) if any(row["share_of_floor"] >= FAR for row in rows) else []
+            least = dict.fromkeys((row["name"] for row in rows), math.inf)
+            for row in rows + again:
+                least[row["name"]] = min(row["share_of_floor"], least[row["name"]])
             for row in rows:
                 with self.subTest(row["name"]):
                     self.assertGreater(row["floor_us"], 0)
                     self.assertGreater(row["share_of_floor"], 0)
                     self.assertAlmostEqual(row["share_of_floor"] * row["real_time"] / row["floor_us"], 1, places=6)
-                    # A machine that was slow while its ceilings were measured may raise a floor, but not far: each
-                    # is the least of several samples. A demand that is wrong by a type's size shows.
-                    self.assertLess(row["share_of_floor"], 2)
+                    self.assertLess(least[row["name"]], FAR)
 
     def test_ceilings_are_of_what_was_selected(self) -> None:
         context = measured("row_fold", "--benchmark_filter=rows:64/cols:128/")["context"]
@@ -176,7 +186,7 @@ class GpuRows(unittest.TestCase):
             file = measured(operator, f"--benchmark_filter={cases}", device="cuda")
             self.assertNotIn("ceilings_missing", file["context"])
             self.assertGreater(float(file["context"]["ceiling_blocks_per_second"]), 0)
-            rows = [row for row in file["benchmarks"] if row["run_type"] == "iteration"]
+            rows = iterations(file)
             self.assertTrue(rows)
             for row in rows:
                 with self.subTest(row["name"]):
