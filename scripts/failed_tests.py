@@ -4,39 +4,43 @@
 usage: failed_tests.py JUNIT_FILE
 
 For a log of which only the end is seen: at most 5 tests, of each the last 25 lines, of each line 200 characters.
+Exit codes: 0; 2 where there is no such file.
 """
 from __future__ import annotations
 
+import argparse
 import sys
 import xml.etree.ElementTree
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "report" / "pictures"))
+
+from program import run_program  # noqa: E402  (found through the line above)
+from words import plain  # noqa: E402
 
 TESTS, LINES, CHARACTERS = 5, 25, 200
 
 
-def shown(line: str) -> str:
-    line = "".join(letter if letter.isprintable() else " " for letter in line)
-    return line if len(line) <= CHARACTERS else line[:CHARACTERS] + " ..."
-
-
-def main(path: str) -> int:
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("junit_file", type=Path)
+    path = parser.parse_args().junit_file
     try:
         suite = xml.etree.ElementTree.parse(path).getroot()
     except (OSError, xml.etree.ElementTree.ParseError) as error:
-        print(f"failed_tests.py: {path}: {error}", file=sys.stderr)
+        why = error.strerror if isinstance(error, OSError) else error
+        print(f"failed_tests.py: {plain(str(path), 1000)}: {why}", file=sys.stderr)
         return 2
     failed = [test for test in suite.iter("testcase") if test.find("failure") is not None]
     for test in failed[:TESTS]:
         lines = (test.findtext("system-out") or "").rstrip().splitlines()
         print(f"{test.get('name')} failed" + (", its end:" if len(lines) > LINES else ":" if lines else ", and said nothing"))
         for line in lines[-LINES:]:
-            print(f"  | {shown(line)}")
+            print(f"  | {plain(line, CHARACTERS)}")
     if len(failed) > TESTS:
         print("failed too: " + ", ".join(str(test.get("name")) for test in failed[TESTS:]))
     return 0
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
-        print((__doc__ or "").strip())
-        sys.exit(0 if sys.argv[1:] in (["--help"], ["-h"]) else 2)
-    sys.exit(main(sys.argv[1]))
+    run_program(main)

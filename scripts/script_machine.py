@@ -78,6 +78,9 @@ class Machine(unittest.TestCase):
         self.path.mkdir()
         for script in (*ROOT.glob("scripts/*.sh"), ROOT / "scripts/failed_tests.py"):
             shutil.copy(script, self.tree / "scripts")
+        (self.tree / "report/pictures").mkdir()
+        for module in ("program", "words"):
+            shutil.copy(ROOT / f"report/pictures/{module}.py", self.tree / "report/pictures")
         (self.tree / "report/requirements.txt").write_text("matplotlib==1.0\n", encoding="utf-8")
         for tool in REAL_TOOLS:
             where = shutil.which(tool)
