@@ -91,7 +91,7 @@ class Compare(Commands):
         a = self.write("a.json", [row(NEW, 1)])
         good = ("compare", "--baseline", a, "--contender", a)
         for arguments, word in (
-            (("--threshold", "0"), "--threshold"), (("--threshold", "-1"), "--threshold"),
+            (("--threshold", "0"), "--threshold"), (("--threshold", "-1"), "--threshold"), (("--threshold", "5"), "0.01 for 1 %"),
             (("--threshold", "nan"), "--threshold"), (("--threshold", "inf"), "--threshold"),
             (("--threshold", "wide"), "--threshold"), (("--alpha", "0"), "--alpha"), (("--alpha", "1e-300"), "--alpha"), (("--alpha", "1"), "--alpha"),
             (("--metric", "no_such"), "no_such"), (("--metric", ""), "--metric"), (("--format", "yaml"), "yaml"),

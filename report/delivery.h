@@ -15,7 +15,7 @@ struct Delivery {
 /// Adds --format and --output to `command`; `delivery` must outlive its parsing.
 void add_delivery_options(CLI::App& command, Delivery& delivery);
 
-/// Throw UsageError where the value makes no sense.
+/// Throw UsageError where the value makes no sense. Both are shares: 0.01 is 1 %.
 void require_threshold(double threshold);
 void require_alpha(double alpha);
 

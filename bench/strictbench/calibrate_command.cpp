@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <memory>
@@ -22,6 +21,7 @@
 #include "bench/strictbench/machine.h"
 #include "bench/strictbench/plan.h"
 #include "bench/strictbench/runner.h"
+#include "report/delivery.h"
 #include "report/error.h"
 #include "report/output_file.h"
 #include "report/text.h"
@@ -48,10 +48,8 @@ void require_usable(const CalibrateArguments& arguments) {
   if (arguments.sides < 1) throw UsageError("--sides must be a number above 0");
   if (arguments.tables_option->count() > 0 && arguments.tables < 1)
     throw UsageError("--tables must be a number above 0");
-  if (!std::isfinite(settings.threshold) || settings.threshold <= 0)
-    throw UsageError("--threshold must be a positive number, for example 0.01 for 1 %");
-  if (!(settings.alpha > 0 && settings.alpha < 1))
-    throw UsageError("--alpha must lie between 0 and 1, for example 0.01");
+  require_threshold(settings.threshold);
+  require_alpha(settings.alpha);
   if (!arguments.from.empty()) return;
   arguments.run.require_usable();
   const long least = 2L * arguments.sides;

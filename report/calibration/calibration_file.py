@@ -58,7 +58,9 @@ def check_settings(file: Path, settings: Any) -> None:
         return
     if not isinstance(settings, dict):
         raise UnusableInput(f"{file}: settings is not an object")
-    check_numbers(f"{file}: settings", settings, "threshold", "alpha")
+    for key in ("threshold", "alpha"):
+        if settings.get(key) is not None and not (finite(settings[key]) and 0 < settings[key] <= 1):
+            raise UnusableInput(f"{file}: settings: {key} is no share above 0 and up to 1")
     if type(settings.get("sides")) in (int, float) and not whole(settings["sides"]):
         raise UnusableInput(f"{file}: settings: sides is no count")
 

@@ -184,8 +184,8 @@ class Picture(unittest.TestCase):
 
         sizes = ("timers", 0, "sizes", 1)
         for number in (10 ** 400, -10 ** 400, float("inf"), float("nan"), 1e300):
-            for place, words in ((("settings", "threshold"), "settings: threshold is no number"),
-                                 (("settings", "alpha"), "settings: alpha is no number"),
+            for place, words in ((("settings", "threshold"), "settings: threshold is no share above 0"),
+                                 (("settings", "alpha"), "settings: alpha is no share above 0"),
                                  (("settings", "sides"), "settings: sides is no count"),
                                  (("cases", 1, "time_ns"), "timer:graph: time_ns is no number"),
                                  (("cases", 1, "smallest_visible"), "smallest_visible is no number"),

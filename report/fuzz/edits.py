@@ -4,6 +4,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 from typing import Any, Callable
 
 import hypothesis
@@ -13,6 +14,9 @@ HOSTILE = ["<script>alert(1)</script>", "\"' onload='x", "</title><b>", "a|b", "
            "a\nb\tc", "\r\n::error::x", "\x1b[31m", "\u202eabc", "\u2028", "\x00", "\ud800", "x" * 5000, "a/b/c:d",
            "op/new/rows:8/timer:graph", "op/legacy/rows:8/timer:graph", "NaN", "漢字", "\u0663", ""]
 NUMBERS = [0, -1, 1, 1e308, -1e308, 5e-324, float("nan"), float("inf"), 10 ** 400, -10 ** 30, 0.5, 2 ** 63, True]
+
+# What a number that is none looks like where one is shown with its unit.
+NO_NUMBER = re.compile(r"\b(nan|inf) ?(%|×|[nmu]?s\b)")
 
 texts = st.sampled_from(HOSTILE) | st.text(max_size=20)
 scalars = st.none() | st.booleans() | st.sampled_from(NUMBERS) | texts

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import re
 import sys
 import tempfile
 import unittest
@@ -25,7 +24,7 @@ sys.path[:0] = [str(REPORT / folder) for folder in ("page", "calibration", "pict
 try:
     import calibration
     import speedup
-    from edits import one_test
+    from edits import NO_NUMBER, one_test
     from matplotlib.figure import Figure
 except ModuleNotFoundError as missing:
     print(f"skipped: {missing}; report/requirements.txt names it")
@@ -35,7 +34,6 @@ import make_seeds  # noqa: E402
 import report  # noqa: E402
 
 DRAWN = Figure.savefig
-NO_NUMBER = re.compile(r"\b(nan|inf) ?(%|×|[nmu]?s\b)")
 
 
 def coarse(figure: Figure, file: Any, **options: Any) -> None:

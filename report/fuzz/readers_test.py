@@ -30,7 +30,7 @@ sys.path[:0] = [str(REPORT / folder) for folder in ("page", "nightly", "other_to
 sys.path.append(str(REPORT.parent / "scripts"))
 
 try:
-    from edits import one_test
+    from edits import NO_NUMBER, one_test
 except ModuleNotFoundError:
     print("Hypothesis is not installed; report/requirements.txt names it")
     sys.exit(SKIPPED)
@@ -294,7 +294,9 @@ class Readers(unittest.TestCase):
         if code == 2:
             self.assertFalse(out.exists())
             return
-        tags = Tags(out.read_text(encoding="utf-8"))
+        page = out.read_text(encoding="utf-8")
+        self.assertNotRegex(page, NO_NUMBER)
+        tags = Tags(page)
         self.assertLessEqual(tags.found, OURS)
         self.assertEqual({name for name in tags.attributes if name.startswith("on")}, set())
 

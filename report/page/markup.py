@@ -93,7 +93,7 @@ def interval_text(low: Optional[float], high: Optional[float]) -> str:
 
 
 def percent_text(share: Optional[float]) -> str:
-    if share is None or not math.isfinite(share):
+    if share is None or not math.isfinite(100 * share):
         return NONE
     return f"{100 * share:.3g} %".replace("-", "−") if abs(share) < 10 else f"{100 * share:.4g} %"
 

@@ -83,6 +83,15 @@ class Node:
         value = self.number(key)
         return value if value is not None and value > 0 else None
 
+    def share(self, key: str) -> Optional[float]:
+        """A threshold or an error, which `strictbench` takes up to 1 (100 %). None where there is none."""
+        if self.at(key).value is None:
+            return None
+        value = self.positive(key)
+        if value is None or value > 1:
+            raise self.at(key).refuse("is no share above 0 and up to 1")
+        return value
+
     def count(self, key: str) -> int:
         return int(self.number(key) or 0)
 
@@ -159,7 +168,7 @@ def compared_row(node: Node, threshold: float) -> ComparedRow:
                        node.positive("ratio_low") if shown else None, node.positive("ratio_high") if shown else None,
                        node.positive("smallest_visible"), figures(node.at("baseline")),
                        figures(node.at("contender")) if shown else Figures(None, 0, 0),
-                       node.text("unit"), node.text("reason"), node.positive("threshold") or threshold, again)
+                       node.text("unit"), node.text("reason"), node.share("threshold") or threshold, again)
 
 
 def read_comparison(path: Path) -> Comparison:
@@ -168,16 +177,16 @@ def read_comparison(path: Path) -> Comparison:
     verdict = root.text("verdict")
     if verdict not in ("pass", "regressed", "undecided"):
         raise root.refuse("is no comparison: no verdict pass, regressed or undecided")
-    threshold = root.positive("threshold")
+    threshold = root.share("threshold")
     if threshold is None:
-        raise root.refuse("is no comparison: no threshold above 0")
+        raise root.refuse("is no comparison: no threshold")
     rows: dict[str, ComparedRow] = {}
     for node in root.needed("rows"):
         row = compared_row(node, threshold)
         if row.name in rows:
             raise node.refuse(f"is a second row named {row.name}: which one holds?")
         rows[row.name] = row
-    return Comparison(verdict, threshold, root.positive("alpha"), root.text("metric") or "real_time",
+    return Comparison(verdict, threshold, root.share("alpha"), root.text("metric") or "real_time",
                       root.texts("notes"), [*rows.values()])
 
 

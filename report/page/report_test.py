@@ -337,7 +337,7 @@ class Texts(unittest.TestCase):
             self.assertEqual(markup.change_text(ratio), words)
 
     def test_shares(self) -> None:
-        for share, words in ((0.01, "1 %"), (0.4217, "42.2 %"), (1.25, "125 %"), (None, "–"), (math.nan, "–"),
+        for share, words in ((0.01, "1 %"), (0.4217, "42.2 %"), (1.25, "125 %"), (None, "–"), (math.nan, "–"), (1e307, "–"),
                              (-0.0034, "−0.34 %")):
             self.assertEqual(markup.percent_text(share), words)
         for share, words in ((0.764, "76.4 %"), (1.25, "125 %"), (10, "1000 %"), (1e29, "over 1,000 %")):
