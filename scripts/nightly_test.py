@@ -82,7 +82,7 @@ class Nightly(pr_test.PullRequest):
         (self.tree / "build/release/bin/build.json").write_text('{"git_commit": "0123456789abcdef"}', encoding="utf-8")
         shutil.copy(script_machine.ROOT / "scripts/prune.py", self.tree / "scripts")
         for part in ("nightly", "page", "pictures"):
-            (self.tree / "report" / part).mkdir()
+            (self.tree / "report" / part).mkdir(exist_ok=True)
             for file in (script_machine.ROOT / "report" / part).glob("*.py"):
                 shutil.copy(file, self.tree / "report" / part)
         self.baseline = self.tree / "baselines/h200/first.json"

@@ -174,7 +174,7 @@ class CalibrateTest(runner_testing.RunnerTestCase):
         for arguments, words in (
                 (["--processes", "10"], ["--processes 10 cannot fill two sides of 10", "give 20 or more"]),
                 (["--sides", "0"], ["--sides"]), (["--tables", "0"], ["--tables"]),
-                (["--threshold", "0"], ["--threshold", "positive"]),
+                (["--threshold", "0"], ["--threshold", "above 0"]),
                 (["--threshold", "nan"], ["--threshold"]),
                 (["--alpha", "1"], ["--alpha"]), (["--alpha", "x"], ["--alpha"]),
                 (["--budget", "0"], ["--budget"]), (["--sides", "-1"], ["--sides"]),

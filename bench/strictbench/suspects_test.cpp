@@ -63,7 +63,7 @@ Side side_with(int processes, int suspect) {
   for (int i = 0; i < processes; ++i) {
     strictbench::ProcessRecord& process = evidence.processes.emplace_back();
     process.number = i;
-    (i < suspect ? process.suspect_samples : process.samples) = {100.0 + i % 2, 100.5};
+    (i < suspect ? process.suspect_samples : process.samples).assign({100.0 + i % 2, 100.5});
     process.suspect = i < suspect ? 2 : 0;
   }
   return side;
