@@ -14,6 +14,10 @@ import time
 import unittest
 from pathlib import Path
 
+# What ignored a signal when these tests began (nohup, a shell's job in the background) would have it ignored in all.
+for interrupt in (signal.SIGINT, signal.SIGHUP):
+    signal.signal(interrupt, signal.SIG_DFL)
+
 ROOT = Path(__file__).resolve().parent.parent
 FOLD = "row_fold/rows:1024/cols:128/dtype:fp32"
 

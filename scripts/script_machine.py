@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -63,6 +64,10 @@ case $1 in
 esac
 """
 PYTHON = 'if [[ ${2-} == *ensurepip* ]]; then exit "${VENV_CODE:-0}"; fi\nexec ' + sys.executable + ' "$@"\n'
+
+# What ignored a signal when these tests began (nohup, a shell's job in the background) would have it ignored in all.
+for number in (signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)
 
 
 class Machine(unittest.TestCase):

@@ -5,6 +5,7 @@ import os
 import pty
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,10 @@ import fake_benchmark
 # Where these tests run as a step of a GitHub action, nothing is said to it.
 for variable in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
     os.environ.pop(variable, None)
+
+# What ignored a signal when these tests began (nohup, a shell's job in the background) would have it ignored in all.
+for number in (signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)
 
 STRICTBENCH = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else ""
 
