@@ -94,7 +94,9 @@ TEST(Results, AnAggregateOfWhatFailedIsNoNumber) {
        {Json{{"error_occurred", true}, {"error_message", "bits"}}, Json{{"skipped", true}}}) {
     const Side side = side_of({file_of({aggregate("mean", more), aggregate("median", more)})});
     EXPECT_FALSE(side.find("a")->has_number()) << more;
-    EXPECT_NE(side.find("a")->troubles, nullptr) << more;
+    ASSERT_NE(side.find("a")->troubles, nullptr) << more;
+    EXPECT_EQ(side.find("a")->troubles->failed + side.find("a")->troubles->skipped, 2U) << more;
+    EXPECT_EQ(side.summaries, 0U) << more;  // each row is counted once
   }
   EXPECT_TRUE(side_of({file_of({aggregate("median", Json::object())})}).find("a")->has_number());
 }

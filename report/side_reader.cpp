@@ -115,11 +115,14 @@ void SideReader::take_old_summaries() {
 }
 
 void SideReader::take_summary(BenchmarkRow& row) {
-  ++side_.summaries;
   const bool is_median = row.aggregate_name == "median";
-  if (!is_median && row.aggregate_name != "mean") return;
+  if (!is_median && row.aggregate_name != "mean") {
+    ++side_.summaries;
+    return;
+  }
   Evidence& evidence = side_.find_or_add(subject_of(row));
-  if (take_trouble(evidence, row)) return;
+  if (take_trouble(evidence, row)) return;  // and is counted there
+  ++side_.summaries;
   ProcessRecord& process = process_of(evidence, row);
   const double value = scaled(evidence, row);
   (is_median ? process.median_aggregate : process.mean_aggregate) = value;
