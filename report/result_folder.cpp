@@ -74,7 +74,9 @@ ListedProcess listed_process(const json& entry, const fs::path& file, std::size_
   }
   if (const auto cases = entry.find("cases"); cases != entry.end() && cases->is_array()) {
     for (const json& name : *cases) {
-      if (name.is_string()) process.cases.push_back(name.get<std::string>());
+      if (!name.is_string()) continue;
+      if (name == "") refuse(file, where + " lists a case without a name");
+      process.cases.push_back(name.get<std::string>());
     }
   }
   if (const auto problems = entry.find("problems"); problems != entry.end() && problems->is_array()) {

@@ -169,6 +169,8 @@ TEST(ResultFolder, UnusableOnes) {
   EXPECT_TRUE(holds(error("{\"processes\": [{}]}"), "has no status"));
   EXPECT_TRUE(
       holds(error(R"({"processes": [{"status": "ok", "file": "../x.json"}]})"), "outside the folder"));
+  EXPECT_TRUE(holds(error(R"({"processes": [{"status": "ok", "cases": ["a", ""]}]})"),
+                    "\"processes\"[0] lists a case without a name"));
   EXPECT_TRUE(holds(error(R"({"processes": [{"status": "ok", "file": "gone.json"}]})"), "it is not there"));
 }
 

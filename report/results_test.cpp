@@ -179,6 +179,7 @@ TEST(Results, SummariesOfSuspectRowsAreSuspect) {
   EXPECT_FALSE(alone.find("a")->has_number());
   EXPECT_EQ(alone.find("a")->suspect_rows(), 1U);
   EXPECT_EQ(alone.suspect, 1U);
+  EXPECT_EQ(alone.summaries, 2U);
   EXPECT_EQ(alone.find("b")->processes[0].value(), 2);
   mean["suspect"] = 0;
   EXPECT_TRUE(side_of({file_of({mean})}).find("a")->has_number());

@@ -301,6 +301,7 @@ void SideReader::finish() {
       if (!process.suspect_aggregate || !process.samples.empty() || process.suspect > 0) continue;
       ++process.suspect;
       ++side_.suspect;
+      --side_.summaries;  // it stands for the process here, and each row is counted once
     }
   }
   side_.sessions = std::move(merged);

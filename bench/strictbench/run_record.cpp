@@ -104,6 +104,8 @@ ProcessRecord process_from(const Json& json) {
   process.seconds = finite_number(json, "seconds", 0);
   process.restarts = texts_if_any(json, "restarts");
   process.cases = texts_of(json, "cases");
+  if (std::ranges::find(process.cases, "") != process.cases.end())
+    throw UsageError("it lists a case without a name");
   for (const Json& problem : array_if_any(json, "problems")) {
     process.problems.push_back(
         {text_of(problem, "case"), word_of<CaseState>(problem, "state"), text_of(problem, "reason")});

@@ -83,6 +83,12 @@ TEST(RunRecord, AFileOfAProcessIsWhatARunCallsIt) {
   EXPECT_NE(said(5).find("\"processes\"[0]: \"file\" must be text"), std::string::npos);
 }
 
+TEST(RunRecord, EveryCaseHasAName) {
+  const std::string said =
+      refusal_of([](Json& record) { record["processes"][0]["cases"] = {"a/b/c", ""}; });
+  EXPECT_NE(said.find("\"processes\"[0]: it lists a case without a name"), std::string::npos) << said;
+}
+
 /// Every member of a record, of its options, processes and problems, in every wrong type, and left out.
 TEST(RunRecord, WhatIsWrongIsSaidInOurOwnWords) {
   const std::vector<Json> wrong{5,   -1.5,      "text", true, nullptr, Json::array(), Json::object(),
