@@ -84,8 +84,7 @@ TEST(RunRecord, AFileOfAProcessIsWhatARunCallsIt) {
 }
 
 TEST(RunRecord, EveryCaseHasAName) {
-  const std::string said =
-      refusal_of([](Json& record) { record["processes"][0]["cases"] = {"a/b/c", ""}; });
+  const std::string said = refusal_of([](Json& record) { record["processes"][0]["cases"] = {"a/b/c", ""}; });
   EXPECT_NE(said.find("\"processes\"[0]: it lists a case without a name"), std::string::npos) << said;
 }
 
