@@ -44,9 +44,18 @@ class SideWork {
   }
 
  private:
+  /// A stream, told from others by its id too, since a handle comes again when its stream is gone and
+  /// cudaStreamPerThread is another stream in each thread. In a capture by its handle alone: there its id
+  /// must not be asked for (that ends the capture), nor can it go.
+  struct User {
+    cudaStream_t stream{};
+    unsigned long long id{};
+    bool operator==(const User&) const = default;
+  };
+
   struct Side {
     int device{};
-    unsigned long long served{};  ///< the id of the stream that had it last
+    User served{};  ///< who had it last
     cudaStream_t stream{};
     cudaEvent_t forked{};
     cudaEvent_t joined{};
@@ -71,15 +80,15 @@ class SideWork {
     Lent borrow(cudaStream_t stream) {
       int device = 0;
       cuda_check(cudaGetDevice(&device));
-      unsigned long long id = 0;
-      cuda_check(cudaStreamGetId(stream, &id));
       const Capture capture = capture_of(stream);
+      const User user = user_of(stream, capture);
       const std::lock_guard lock(mutex_);
       const auto fits = [&](const Side* side) {
         if (side->device != device) return false;
         const Capture its = capture_of(side->stream);
-        if (its.first != cudaStreamCaptureStatusNone) return its == capture && side->served == id;
-        return side->served == id || capture.first == cudaStreamCaptureStatusActive || is_idle(side->stream);
+        if (its.first != cudaStreamCaptureStatusNone) return its == capture && side->served == user;
+        return side->served == user || capture.first == cudaStreamCaptureStatusActive ||
+               is_idle(side->stream);
       };
       // The last that came back first: a call after a call has the same one.
       const auto found = std::find_if(free_.rbegin(), free_.rend(), fits);
@@ -92,7 +101,7 @@ class SideWork {
         side = make(device);
         ++made_;
       }
-      side->served = id;
+      side->served = user;
       return Lent(side);
     }
 
@@ -118,6 +127,14 @@ class SideWork {
      private:
       cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
     };
+
+    static User user_of(cudaStream_t stream, const Capture& capture) {
+      User user{.stream = stream};
+      if (capture.first != cudaStreamCaptureStatusNone) return user;
+      const Relaxed relaxed;
+      cuda_check(cudaStreamGetId(stream, &user.id));
+      return user;
+    }
 
     static bool is_idle(cudaStream_t stream) {
       const Relaxed relaxed;
