@@ -10,6 +10,7 @@
 /// Tokens go leaf by leaf through the K-tree, whatever their number: sums that wait for their right half
 /// stand on a stack in local memory, touched once in 32 tokens.
 
+#include "kernels/common/store_words.h"
 #include "kernels/dw_gemm/exact_products.h"
 
 namespace strictbench::dw_gemm {
@@ -124,7 +125,7 @@ __device__ void store(const Shape& shape, std::uint16_t* dw, std::int64_t o0, st
   for (int o = 0; o < rows; ++o, to += shape.in) {
     if (o0 + o >= shape.out) break;
     if constexpr (vectors) {
-      if (left > 0) *reinterpret_cast<Eight*>(to) = sum[o];
+      if (left > 0) store_words(to, sum[o].pairs);
     } else {
 #pragma unroll
       for (int i = 0; i < run; ++i)

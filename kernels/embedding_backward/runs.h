@@ -1,7 +1,9 @@
 /// Runs of equal ids in a sorted order, as the tuned kernel's blocks see them. Included by *.cu only.
 #pragma once
 #include <cstdint>
+#include <iterator>
 
+#include "kernels/common/store_words.h"
 #include "kernels/common/strip_fold.h"
 #include "kernels/embedding_backward/embedding_backward.h"
 
@@ -32,11 +34,25 @@ struct Job {
   }
 };
 
-/// `n` elements as one store.
-template <class Weight, int n>
-struct alignas(n * sizeof(Weight) < 16 ? n * sizeof(Weight) : 16) Several {
-  Weight elements[n];
+/// `n` elements as one load.
+template <class Element, int n>
+struct alignas(n * sizeof(Element) < 16 ? n * sizeof(Element) : 16) Several {
+  Element elements[n];
 };
+
+template <class Weight, int n>
+__device__ void store_rounded(Weight* to, const float (&sums)[n]) {
+  std::uint32_t words[n * sizeof(Weight) / sizeof(std::uint32_t)];
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(std::size(words)); ++i) {
+    if constexpr (sizeof(Weight) == 4)
+      words[i] = __float_as_uint(rounded<Weight>(sums[i]));
+    else
+      words[i] = rounded<Weight>(sums[2 * i]).bits | std::uint32_t{rounded<Weight>(sums[2 * i + 1]).bits}
+                                                         << 16;
+  }
+  store_words(to, words);
+}
 
 /// A warp's search among sorted ids: the first place in [low, high) whose id is not `before`, or high.
 /// 32 `looks` places are looked at at once, since each look takes as long as memory does.

@@ -48,11 +48,7 @@ __device__ void add_short_runs(const Job<Grad, Weight, Index>& job, std::int64_t
   const auto store = [&] {
     const Index row = __shfl_sync(0xffffffffu, id, run);
     if (!inside || !job.in_range(row)) return;
-    Several<Weight, n> out;
-#pragma unroll
-    for (int i = 0; i < n; ++i) out.elements[i] = rounded<Weight>(acc[i]);
-    *reinterpret_cast<Several<Weight, n>*>(job.dweight + static_cast<std::int64_t>(row) * job.shape.hidden +
-                                           h) = out;
+    store_rounded(job.dweight + static_cast<std::int64_t>(row) * job.shape.hidden + h, acc);
   };
   unsigned stores = starts & (starts - 1);  // all but the first: there the sum before it is whole
   std::int64_t base = first;
