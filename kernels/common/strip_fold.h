@@ -14,6 +14,9 @@ namespace strictbench::strip {
 
 inline constexpr int columns = 32;  // of a strip: a warp, one column a thread
 inline constexpr int piece_bytes = 16;
+/// What a ring in dynamic shared memory must be aligned to: where rows of 64 bytes straddle lines of 128, a
+/// fold takes up to a fifth longer (H200).
+inline constexpr int line_bytes = 128;
 
 __device__ inline std::uint32_t shared_address(const void* p) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
@@ -87,115 +90,77 @@ struct Ring {
   Barrier full[stages];
   Barrier empty[stages];
 
-  /// By all threads of the block, before any of them copies or folds.
-  __device__ void init() {
+  /// By all threads of the block, before any of them copies or folds. So many warps copy each stage.
+  __device__ void init(int copying) {
     if (threadIdx.x < stages) {
-      full[threadIdx.x].init(32);
+      full[threadIdx.x].init(32 * copying);
       empty[threadIdx.x].init(32 * folders);
     }
     __syncthreads();
   }
+  /// How many stages so many rows take.
+  static __device__ unsigned stages_of(std::int64_t row_count) {
+    return static_cast<unsigned>((row_count + stage_rows - 1) / stage_rows);
+  }
+  /// The slot of the `stage`-th stage that the ring holds, when nobody reads it any more.
+  __device__ int empty_slot(unsigned stage) {
+    const unsigned round = stage / stages;
+    if (round > 0) empty[stage % stages].wait((round - 1) & 1u);
+    return static_cast<int>(stage % stages);
+  }
 };
 
-/// How many stages of the ring so many rows take.
-template <class T, int folders, int stages, int batches, int batch>
-__device__ unsigned stages_of(const Ring<T, folders, stages, batches, batch>& ring, std::int64_t rows) {
-  return static_cast<unsigned>((rows + ring.stage_rows - 1) / ring.stage_rows);
-}
+/// Which pieces of a strip's rows a copying warp's lane takes in one step.
+template <class T, int folders>
+struct Pieces {
+  static constexpr int elements = piece_bytes / static_cast<int>(sizeof(T));
+  static constexpr int of_row = folders * columns / elements;
+  static_assert(32 % of_row == 0 || of_row % 32 == 0);
+  static constexpr int rows_a_step = of_row >= 32 ? 1 : 32 / of_row;
+  static constexpr int of_lane = of_row >= 32 ? of_row / 32 : 1;
 
-/// What copying warp `copier` does for rows that begin with stage `begin` of all that the ring ever held (0,
-/// or behind the stages_of() the rows before): every `copiers`-th stage, each row r from
-/// source.address(source.place(r)), its first column of this block (source.address(r), and each `stride`
-/// elements behind the one before, if they lie at a stride). Columns from `cols` on, and rows from
-/// `rows` on, become zeros: an accumulator that began at +0 never is -0, and +0 added to anything else
-/// changes nothing.
-template <int copiers, class T, int folders, int stages, int batches, int batch, class Index, class Source>
-__device__ void copy_rows(Ring<T, folders, stages, batches, batch>& ring, int copier, unsigned begin,
-                          Index rows, int cols, const Source& source) {
-  static_assert(copiers <=
-                stages);  // or one could meet a barrier two rounds behind, whose parity is the same
-  constexpr int elements = piece_bytes / static_cast<int>(sizeof(T));
-  constexpr int pieces = folders * columns / elements;  // of a row
-  static_assert(32 % pieces == 0 || pieces % 32 == 0);
-  constexpr int rows_a_step = pieces >= 32 ? 1 : 32 / pieces;
+  int column;  // the first one
+  int row;     // of a step's
+  int cols;    // from here on zeros, and nothing is read
+
+  __device__ explicit Pieces(int cols_) : cols(cols_) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    column = lane % (of_row >= 32 ? 32 : of_row) * elements;
+    row = of_row >= 32 ? 0 : lane / of_row;
+  }
+  /// A row's, or zeros where it is not `there`.
+  template <class Row>
+  __device__ void copy(Row& to, const T* from, bool there) const {
+#pragma unroll
+    for (int k = 0; k < of_lane; ++k) {
+      const int c = column + k * 32 * elements;
+      copy_piece(&to[c], from + (c < cols ? c : 0), there && c < cols);
+    }
+  }
+};
+
+/// What copying warp `copier` does: its share of every stage's rows, which lie `stride` elements apart from
+/// `from` on. Columns from `cols` on, and rows from `rows` on, become zeros: an accumulator that began at +0
+/// never is -0, and +0 added to anything else changes nothing.
+template <int copiers, class T, int folders, int stages, int batches, int batch>
+__device__ void copy_rows(Ring<T, folders, stages, batches, batch>& ring, int copier, std::int64_t rows,
+                          int cols, const T* from, std::int64_t stride) {
+  using Lanes = Pieces<T, folders>;
+  const Lanes lanes(cols);
   constexpr int stage_rows = batches * batch;
-  constexpr int steps = stage_rows / rows_a_step;
-  constexpr int pieces_per_lane = pieces >= 32 ? pieces / 32 : 1;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int piece = lane % (pieces >= 32 ? 32 : pieces);
-  const int first_row = pieces >= 32 ? 0 : lane / pieces;
-
-  const int c = piece * elements;
-  const auto copy = [&](int slot, int r, const T* from, bool row_there) {
-#pragma unroll
-    for (int k = 0; k < pieces_per_lane; ++k) {
-      const int column = c + k * 32 * elements;
-      copy_piece(&ring.rows[slot][r][column], from + (column < cols ? column : 0),
-                 row_there && column < cols);
-    }
-  };
-  /// The slot of a stage, when nobody reads it any more.
-  const auto empty_slot = [&](Index stage) {
-    const unsigned all = begin + static_cast<unsigned>(stage);
-    const unsigned round = all / stages;
-    if (round > 0) ring.empty[all % stages].wait((round - 1) & 1u);
-    return static_cast<int>(all % stages);
-  };
-  // Stages of all the ring ever held take turns, so that runs of one stage do not all fall to one warp.
-  const auto first_stage =
-      static_cast<Index>((static_cast<unsigned>(copier) + copiers - begin % copiers) % copiers);
-
-  if constexpr (Source::at_a_stride) {
-    for (Index stage = first_stage; stage * stage_rows < rows; stage += copiers) {
-      const int slot = empty_slot(stage);
-      const T* from = source.address(stage * stage_rows + first_row);
+  constexpr int share = copiers * Lanes::rows_a_step;  // of rows, that all copiers copy in a step
+  static_assert(stage_rows % share == 0);
+  const int first = copier * Lanes::rows_a_step + lanes.row;
+  from += first * stride;
+  unsigned stage = 0;
+  for (std::int64_t done = 0; done < rows; done += stage_rows) {
+    const int slot = ring.empty_slot(stage++);
 #pragma unroll 4
-      for (int i = 0; i < steps; ++i) {
-        const int r = i * rows_a_step + first_row;
-        copy(slot, r, from, stage * stage_rows + r < rows);
-        from += rows_a_step * source.stride;
-      }
-      ring.full[slot].arrive_after_copies();
+    for (int r = first; r < stage_rows; r += share) {
+      lanes.copy(ring.rows[slot][r], from, done + r < rows);
+      from += share * stride;
     }
-  } else {
-    // Where rows lie is looked up two of this warp's stages ahead, a lane for each of 32 rows at a time. Two
-    // sets take turns: handing one on to the other would wait for it.
-    constexpr int places = stage_rows / 32;
-    struct Places {
-      Index of[places];
-    };
-    const auto look_up = [&](Places& found, Index stage) {
-#pragma unroll
-      for (int i = 0; i < places; ++i) {
-        const Index r = stage * stage_rows + i * 32 + lane;
-        found.of[i] = 0;
-        if (r < rows) found.of[i] = source.place(r);
-      }
-    };
-    const auto copy_stage = [&](const Places& at, Index stage) {
-      const int slot = empty_slot(stage);
-#pragma unroll
-      for (int i = 0; i < steps; ++i) {
-        const int r = i * rows_a_step + first_row;
-        const Index place = __shfl_sync(0xffffffffu, at.of[i * rows_a_step / 32], r % 32);
-        copy(slot, r, source.address(place), stage * stage_rows + r < rows);
-      }
-      ring.full[slot].arrive_after_copies();
-    };
-    Places one;
-    Places other;
-    Index stage = first_stage;
-    look_up(one, stage);
-    look_up(other, stage + copiers);
-    while (stage * stage_rows < rows) {
-      copy_stage(one, stage);
-      stage += copiers;
-      look_up(one, stage + copiers);
-      if (stage * stage_rows >= rows) break;
-      copy_stage(other, stage);
-      stage += copiers;
-      look_up(other, stage + copiers);
-    }
+    ring.full[slot].arrive_after_copies();
   }
 }
 

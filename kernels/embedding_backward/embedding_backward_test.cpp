@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <utility>
 
 #include "kernels/common/random.h"
 #include "kernels/embedding_backward/test_case.h"
@@ -102,28 +104,39 @@ std::vector<std::int64_t> ids_in_runs(std::initializer_list<std::int64_t> length
   return ids;
 }
 
-TEST(EmbeddingBackward, RunsOfAnyLength) {
-  const std::vector<std::int64_t> ids =
-      ids_in_runs({1,   2,   15, 16,   17, 18, 31, 32, 33, 1,  1,  64, 65, 127, 128, 129, 300,
-                   5,   700, 16, 1500, 17, 3,  95, 96, 97, 98, 96, 97, 47, 48,  49,  191, 192,
-                   193, 97,  97, 97,   97, 97, 97, 97, 97, 97, 97, 97, 97, 12,  13,  97,  2500});
-  const auto tokens = static_cast<std::int64_t>(ids.size());
-  for (const Dtype grad_type : test::dtypes)
-    for (const Dtype weight_type : test::dtypes) {
-      const Shape shape{tokens, 120, 136};
-      expect_all_variants({.shape = shape,
-                           .ids = ids,
-                           .grad = some_grad(shape, grad_type),
-                           .grad_type = grad_type,
-                           .weight_type = weight_type,
-                           .extra_stride = 8});
-    }
-  for (const std::int64_t hidden :
-       {40, 1032, 2048, 4104}) {  // a row takes several pieces of a thread, or blocks
-    const Shape shape{400, 20, hidden};
-    std::vector<std::int64_t> some(ids.begin(), ids.begin() + 400);
+std::vector<std::int64_t> runs_of_many_lengths() {
+  return ids_in_runs({1,   2,   15, 16,   17, 18, 31, 32, 33, 1,  1,  64, 65, 127, 128, 129, 300,
+                      5,   700, 16, 1500, 17, 3,  95, 96, 97, 98, 96, 97, 47, 48,  49,  191, 192,
+                      193, 97,  97, 97,   97, 97, 97, 97, 97, 97, 97, 97, 97, 12,  13,  97,  2500});
+}
+
+class EmbeddingBackwardRuns : public testing::TestWithParam<Dtype> {};
+
+TEST_P(EmbeddingBackwardRuns, OfAnyLength) {
+  const std::vector<std::int64_t> ids = runs_of_many_lengths();
+  for (const Dtype weight_type : test::dtypes) {
+    const Shape shape{static_cast<std::int64_t>(ids.size()), 120, 136};
+    expect_all_variants({.shape = shape,
+                         .ids = ids,
+                         .grad = some_grad(shape, GetParam()),
+                         .grad_type = GetParam(),
+                         .weight_type = weight_type,
+                         .extra_stride = 8});
+  }
+}
+INSTANTIATE_TEST_SUITE_P(EmbeddingBackward, EmbeddingBackwardRuns, testing::ValuesIn(test::dtypes),
+                         [](const auto& type) { return std::string(name_of(type.param)); });
+
+/// A row takes several pieces of a thread, or blocks; many places for so wide a row, several long runs a
+/// block.
+TEST(EmbeddingBackward, RunsInRowsOfAnyWidth) {
+  const std::vector<std::int64_t> ids = runs_of_many_lengths();
+  for (const auto& [tokens, hidden] :
+       {std::pair{400, 40}, std::pair{3500, 1032}, std::pair{400, 2048}, std::pair{400, 4104}}) {
+    const Shape shape{tokens, 120, hidden};
+    std::vector<std::int64_t> some(ids.begin(), ids.begin() + tokens);
     expect_all_variants({.shape = shape, .ids = some, .grad = some_grad(shape)});
-    some.assign(400, 7);
+    some.assign(some.size(), 7);
     expect_all_variants({.shape = shape, .ids = some, .grad = some_grad(shape)});
   }
 }

@@ -7,11 +7,22 @@
 /// rows are bounded by memory. No row behind the first part is written twice. The whole sorts 32-bit pairs by
 /// the bits that an id of this vocabulary can have.
 ///
-/// Tried and did not pay (H200, bf16, hidden 4096): rows of short runs through shared memory by cp.async (144
-/// us became 166 at 32,768 distinct ids); a launch of its own for long runs beside the short ones
-/// (programmatic dependent launch: 32,768 equal ids 96 us instead of 112, but 6 instead of 4 at 512 tokens
-/// and 125 instead of 111 by Zipf: what is fast for a chain, a ring of 128 KB, leaves no cache to the loads
-/// of the others); a search for every row to zero (its reads outweigh the writes); 16 and 8 rows under way.
+/// Tried and did not pay (H200, bf16; us at hidden 4096 where no other is named). Short runs:
+/// - rows through shared memory by cp.async: 32,768 distinct ids took 166 instead of 144;
+/// - 8 rows under way and five blocks a multiprocessor: 4,096 ids by Zipf at hidden 1024 9.0 instead of 8.3,
+///   distinct ids 2 % faster; 16 rows: no faster with four blocks, 32,768 by Zipf 121 instead of 111 with
+///   three.
+///
+/// Long runs, the first four lines beside a ring not yet aligned (115 for 32,768 equal ids, 116 by Zipf):
+/// - a launch of its own beside the short ones, by programmatic dependent launch: equal ids 96, but 6 instead
+///   of 4 for 512 and 125 by Zipf: what is fast for a chain, a ring of 128 KB, leaves others no cache;
+/// - bulk copies of 64 bytes a row: equal ids 355; 256 threads: 117;
+/// - all copying warps on one stage: equal ids 144, though 512 of them 5.6 instead of 6.1;
+/// - stages begun before the end of the run is known: no change;
+/// - the first stage by all copying warps: 4 % slower; rows fetched to the L2 ahead: 2 % slower;
+/// - batches of 64 rows: 13 % slower; a ring of 64 KB: by Zipf 20 % slower.
+///
+/// A search for every row to zero did not pay either: its reads outweigh the writes.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -28,6 +39,7 @@ namespace {
 
 constexpr std::int64_t zeroed_bytes = std::int64_t{64} << 10;  // of the table, by one block
 constexpr int most_zeroed_rows = 32;
+constexpr std::int64_t long_run_blocks = 256;  // at least, where there are so many boundaries
 constexpr std::int64_t zeroed_while_sorting = std::int64_t{128} << 20;  // bytes
 constexpr std::int64_t few_tokens = 8192;  // whose sort takes a quarter of the time
 
@@ -72,8 +84,9 @@ __device__ void zero_unused_rows(const Job<Grad, Weight, Index>& job, std::int64
 
 /// How many blocks of each kind, in this order: long runs first, since they may take longest.
 struct Blocks {
-  unsigned long_runs;   // strips x groups of boundaries
+  unsigned long_runs;   // strips x groups
   unsigned strips;      // of a row
+  unsigned groups;      // of boundaries
   unsigned short_runs;  // windows x columns' parts
   unsigned parts;
   int window;       // places, of a block of short runs
@@ -89,11 +102,12 @@ struct Plan {
 template <class Grad, class Weight, class Index>
 __global__ void __launch_bounds__(threads, 4)
     add_runs(const __grid_constant__ Job<Grad, Weight, Index> job, const __grid_constant__ Blocks blocks) {
-  extern __shared__ __align__(16) unsigned char memory[];
+  extern __shared__ __align__(strip::line_bytes) unsigned char memory[];
   unsigned block = blockIdx.x;
   if (block < blocks.long_runs) {
     const unsigned group = block / blocks.strips;
-    return fold_long_runs(job, *reinterpret_cast<Ring<Grad>*>(memory), block - group * blocks.strips, group);
+    return fold_long_runs(job, *reinterpret_cast<Ring<Grad>*>(memory), block - group * blocks.strips, group,
+                          blocks.groups);
   }
   block -= blocks.long_runs;
   if (block < blocks.short_runs) {
@@ -115,8 +129,10 @@ std::optional<Plan> plan(const Shape& shape, std::int64_t zeros_from) {
   const auto& [tokens, vocab, hidden] = shape;
   const std::int64_t strips = ceil_div(hidden, strip::columns);
   const std::int64_t parts = ceil_div(hidden, threads / 32 * warp_columns<Grad>);
-  const int window = tokens <= 8191 / parts ? 4 : 16;
-  const std::int64_t groups = tokens > long_run ? ceil_div(tokens, boundaries * long_run) : 0;
+  const int window = tokens <= 128 ? 4 : tokens <= 8192 / parts ? 9 : 2 * depth;  // the best of 3 to 28
+  const std::int64_t looks = tokens > long_run ? ceil_div(tokens, long_run) : 0;
+  const auto groups =
+      std::max<std::int64_t>(ceil_div(looks, boundaries), std::min(looks, long_run_blocks / strips));
   const std::int64_t windows = ceil_div(tokens, window);
   const std::int64_t row_bytes = hidden * static_cast<std::int64_t>(sizeof(Weight));
   const auto zeroed_rows =
@@ -129,6 +145,7 @@ std::optional<Plan> plan(const Shape& shape, std::int64_t zeros_from) {
     return std::nullopt;
   return Plan{.blocks = {.long_runs = static_cast<unsigned>(groups * strips),
                          .strips = static_cast<unsigned>(strips),
+                         .groups = static_cast<unsigned>(groups),
                          .short_runs = static_cast<unsigned>(windows * parts),
                          .parts = static_cast<unsigned>(parts),
                          .window = window,

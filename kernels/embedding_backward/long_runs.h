@@ -1,43 +1,107 @@
 /// Blocks that fold long runs: a hot id's chain of adds, kept fed. Included by *.cu only.
 #pragma once
+#include <type_traits>
+
 #include "kernels/embedding_backward/runs.h"
 
 namespace strictbench::embedding_backward {
 namespace {
 
-/// The rows of a run, wherever they lie.
-template <class Grad, class Index>
-struct RunRows {
-  static constexpr bool at_a_stride = false;
-  const Index* positions;  // of the run's first row
-  const Grad* grad;        // the block's first column
-  std::int64_t stride;
-
-  __device__ int place(int r) const { return static_cast<int>(positions[r]); }  // below 2^31, as tokens are
-  __device__ const Grad* address(int position) const { return grad + position * stride; }
-};
-
 constexpr int copiers = threads / 32 - 1;
-constexpr int boundaries = 32;  // looked at by one block: every long_run-th place of the order
+constexpr int boundaries = 32;  // at most, that a block looks at: every long_run-th place of the order is one
 /// 32 KB, so that four blocks of either kind fit a multiprocessor: of 16 reads a stage.
 template <class Grad>
 using Ring = strip::Ring<Grad, 1, 4, 1, 16 * strip::rows_at_once<Grad>>;
 
-/// Block (strip, group) folds its strip of every long run whose first boundary lies in its group of them. A
-/// run is long if more than `long_run` rows are in it: then a boundary, and half a window before or behind
-/// it, lies in it too.
+struct LongRun {
+  std::int64_t start;  // its first place in the order
+  int rows;            // 0 where it turned out not to be long
+};
+
+/// What copying warp `copier` does: every `copiers`-th stage of all the runs' rows, `width` columns of each
+/// from `grad` on. Stages of all runs take turns, so that runs of one stage do not all fall to one warp.
+template <class Grad, class Weight, class Index>
+__device__ void copy_runs(const Job<Grad, Weight, Index>& job, Ring<Grad>& ring, int copier,
+                          const LongRun* runs, int count, const Grad* grad, int width) {
+  // Or one could meet a barrier two rounds behind, whose parity is the same.
+  static_assert(copiers <= std::extent_v<decltype(ring.full)>);
+  using Lanes = strip::Pieces<Grad, 1>;
+  const Lanes lanes(width);
+  constexpr int stage_rows = Ring<Grad>::stage_rows;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+
+  // Where rows lie is looked up three of this warp's stages ahead, whichever run they are of: a lane for each
+  // of 32 rows at a time.
+  constexpr int looks = stage_rows / 32;
+  struct Places {
+    int of[looks];
+    int rows;  // of the stage that there are; 0 behind the last one
+  };
+  int run = 0;
+  int from = 0;  // in the run
+  const auto forward = [&](int stages) {
+    from += stages * stage_rows;
+    while (run < count && from >= runs[run].rows) {
+      from -= static_cast<int>(Ring<Grad>::stages_of(runs[run].rows)) * stage_rows;
+      ++run;
+    }
+  };
+  const auto look_up = [&](Places& found) {
+    found.rows = run < count ? min(runs[run].rows - from, stage_rows) : 0;
+#pragma unroll
+    for (int i = 0; i < looks; ++i) {
+      found.of[i] = 0;
+      if (i * 32 + lane < found.rows)  // below 2^31, as tokens are
+        found.of[i] = static_cast<int>(job.positions[runs[run].start + from + i * 32 + lane]);
+    }
+  };
+  unsigned stage = static_cast<unsigned>(copier);
+  Places now;
+  Places next;
+  Places then;
+  forward(copier);
+  look_up(now);
+  forward(copiers);
+  look_up(next);
+  forward(copiers);
+  look_up(then);
+  while (now.rows > 0) {
+    const int slot = ring.empty_slot(stage);
+#pragma unroll
+    for (int look = 0; look < looks; ++look) {
+#pragma unroll
+      for (int i = 0; i < 32 / Lanes::rows_a_step; ++i) {
+        const int r = i * Lanes::rows_a_step + lanes.row;
+        const std::int64_t place = __shfl_sync(0xffffffffu, now.of[look], r);
+        lanes.copy(ring.rows[slot][look * 32 + r], grad + place * job.grad_stride, look * 32 + r < now.rows);
+      }
+    }
+    ring.full[slot].arrive_after_copies();
+    stage += copiers;
+    now = next;
+    next = then;
+    forward(copiers);
+    look_up(then);
+  }
+}
+
+/// Block (strip, group) folds its strip of every long run whose first boundary is one of its group's: of
+/// `groups` groups every `groups`-th, since hot ids are often neighbours and their runs then follow each
+/// other. A run is long if more than `long_run` rows are in it: then a boundary, and half a window before or
+/// behind it, lies in it too.
 template <class Grad, class Weight, class Index>
 __device__ void fold_long_runs(const Job<Grad, Weight, Index>& job, Ring<Grad>& ring, unsigned strip_index,
-                               unsigned group) {
+                               unsigned group, unsigned groups) {
   __shared__ std::int64_t insides[boundaries];  // of runs that may be long
   __shared__ std::int64_t starts[boundaries];
   __shared__ std::int64_t ends[boundaries];
+  __shared__ LongRun runs[boundaries];
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t tokens = job.shape.tokens;
 
   // Every warp for itself, all four looks under way at once.
-  const std::int64_t boundary = (std::int64_t{group} * boundaries + lane) * long_run;
+  const std::int64_t boundary = (std::int64_t{lane} * groups + group) * long_run;
   const auto id_at = [&](std::int64_t place) {
     return job.ids[min(max(place, std::int64_t{0}), tokens - 1)];
   };
@@ -51,7 +115,7 @@ __device__ void fold_long_runs(const Job<Grad, Weight, Index>& job, Ring<Grad>& 
   const int found = __popc(all);
   if (found == 0) return;
   if (warp == 0 && mine) insides[__popc(all & ((1u << lane) - 1))] = boundary;
-  ring.init();  // and insides are there
+  ring.init(1);  // and insides are there
   for (int k = warp; k < 2 * found; k += threads / 32) {
     const std::int64_t inside = insides[k / 2];
     const Index run = job.ids[inside];
@@ -62,24 +126,25 @@ __device__ void fold_long_runs(const Job<Grad, Weight, Index>& job, Ring<Grad>& 
     if (lane == 0) (before ? starts : ends)[k / 2] = place;
   }
   __syncthreads();
+  if (static_cast<int>(threadIdx.x) < found) {
+    const std::int64_t start = starts[threadIdx.x];
+    const auto rows = static_cast<int>(ends[threadIdx.x] - start);
+    runs[threadIdx.x] = {.start = start,
+                         .rows = rows > long_run ? rows : 0};  // else add_short_runs() does it
+  }
+  __syncthreads();
   const std::int64_t first = std::int64_t{strip_index} * strip::columns;
   const int width = static_cast<int>(min(job.shape.hidden - first, std::int64_t{strip::columns}));
+  if (warp > 0) return copy_runs(job, ring, warp - 1, runs, found, job.grad + first, width);
   unsigned stage = 0;  // the next run's first
   for (int k = 0; k < found; ++k) {
-    const std::int64_t start = starts[k];
-    const int rows = static_cast<int>(ends[k] - start);
-    if (rows <= long_run) continue;  // add_short_runs() does it
-    if (warp > 0) {
-      strip::copy_rows<copiers>(
-          ring, warp - 1, stage, rows, width,
-          RunRows<Grad, Index>{job.positions + start, job.grad + first, job.grad_stride});
-    } else {
-      const std::int64_t row = static_cast<std::int64_t>(job.ids[start]);
-      const float sum = strip::fold_rows(ring, 0, stage, rows);
-      const int column = strip::column_of_lane<Grad>();
-      if (column < width) job.dweight[row * job.shape.hidden + first + column] = rounded<Weight>(sum);
-    }
-    stage += strip::stages_of(ring, rows);
+    const int rows = runs[k].rows;
+    if (rows == 0) continue;
+    const auto row = static_cast<std::int64_t>(job.ids[runs[k].start]);
+    const float sum = strip::fold_rows(ring, 0, stage, rows);
+    const int column = strip::column_of_lane<Grad>();
+    if (column < width) job.dweight[row * job.shape.hidden + first + column] = rounded<Weight>(sum);
+    stage += Ring<Grad>::stages_of(rows);
   }
 }
 
