@@ -4,7 +4,7 @@ set -euo pipefail
 
 usage() {
   cat <<'END'
-usage: scripts/sanitize.sh [--tool TOOL]... [--filter F] [--build DIR]
+usage: scripts/sanitize.sh [--tool TOOL]... [--filter F] [--kernel NAME] [--build DIR]
 
 Runs the kernel tests on the GPU under compute-sanitizer, one tool after the other:
   memcheck   accesses out of range or misaligned, and calls of CUDA that fail
@@ -13,9 +13,12 @@ Runs the kernel tests on the GPU under compute-sanitizer, one tool after the oth
 Tests whose names contain `Large` are left out: under a tool, a kernel takes up to a hundred times as long. The
 property tests draw five cases each under racecheck (STRICTBENCH_DRAWS), all of them under the others.
 
-  --tool TOOL  only this tool; may be given several times
-  --filter F   only these tests, as --gtest_filter takes them, for example 'RowFold*'; never the Large ones
-  --build DIR  the build whose tests run (default: build/release, which scripts/setup.sh makes)
+  --tool TOOL    only this tool; may be given several times
+  --filter F     only these tests, as --gtest_filter takes them, for example 'RowFold*'; never the Large ones
+  --kernel NAME  watch only kernels with NAME in theirs, for example fold_strips: the others run at full speed,
+                 so that it takes seconds where all of them take minutes. Not by initcheck, which would take what
+                 the others write for unwritten
+  --build DIR    the build whose tests run (default: build/release, which scripts/setup.sh makes)
 
 One line per tool says what it ran. Its whole output is in build/logs/sanitize-TOOL.log; after a finding, the
 first lines of it are on standard error.
@@ -35,12 +38,12 @@ readonly found=99
 readonly lines_shown=40
 
 readonly all_tools=(memcheck racecheck initcheck)
-tools=() filter='*' build=''
+tools=() filter='*' kernel='' build=''
 while (($# > 0)); do
   option=${1%%=*}
   case $option in
     -h | --help) usage && exit 0 ;;
-    --tool | --filter | --build) ;;
+    --tool | --filter | --kernel | --build) ;;
     *) fail "unknown argument '$1' (see scripts/sanitize.sh --help)" ;;
   esac
   if [[ $1 == *=* ]]; then
@@ -58,9 +61,17 @@ while (($# > 0)); do
       tools+=("$value")
       ;;
     --filter) filter=$value ;;
+    --kernel) kernel=$value ;;
     --build) build=$value ;;
   esac
 done
+watched=()
+if [[ -n $kernel ]]; then
+  [[ $kernel =~ ^[A-Za-z0-9_]+$ ]] || fail "--kernel $kernel: a part of a kernel's name, as in the source"
+  [[ " ${tools[*]} " != *' initcheck '* ]] || fail "--kernel with --tool initcheck: it must see every kernel's writes"
+  ((${#tools[@]} > 0)) || tools=(memcheck racecheck)
+  watched=(--kernel-name "kns=$kernel")
+fi
 ((${#tools[@]} > 0)) || tools=("${all_tools[@]}")
 
 # GoogleTest takes one `-`: what follows it is left out.
@@ -78,6 +89,7 @@ has "$sanitizer" || sanitizer=${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitize
 has "$sanitizer" || fail "no compute-sanitizer on PATH or in ${CUDA_HOME:-/usr/local/cuda}/bin; it comes with the CUDA Toolkit"
 nvidia-smi -L >/dev/null 2>&1 || fail "no GPU here (nvidia-smi -L lists none)"
 [[ -x $tests ]] || fail "$tests is not built; scripts/setup.sh builds it, --build names another build"
+[[ -z $kernel ]] || grep -qF -- "$kernel" "$tests" || fail "--kernel $kernel: no kernel of $tests has it in its name"
 
 # A tool can take long: it ends with this script, whatever ends that.
 with_parent=()
@@ -105,7 +117,7 @@ check() {
   if [[ $tool == racecheck ]]; then
     few=(env "STRICTBENCH_DRAWS=${STRICTBENCH_DRAWS:-5}")  # milliseconds a launch, and a fold has thousands
   fi
-  "${with_parent[@]}" "${few[@]}" "$sanitizer" --tool "$tool" --error-exitcode "$found" "$tests" "--gtest_filter=$filter" \
+  "${with_parent[@]}" "${few[@]}" "$sanitizer" --tool "$tool" "${watched[@]}" --error-exitcode "$found" "$tests" "--gtest_filter=$filter" \
     >"$log" 2>&1 </dev/null || code=$?
   ran=$(number_of '^\[==========\] ([0-9]+) tests? from .* ran\..*' "$log")
   # `ERROR SUMMARY: 0 errors`, and of racecheck `RACECHECK SUMMARY: 0 hazards displayed`.

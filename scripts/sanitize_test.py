@@ -69,6 +69,15 @@ class Sanitize(script_machine.Machine):
         self.sanitize("--tool", "memcheck", "--filter=DwGemm*-*Ragged*")
         self.assertTrue(self.commands()[0].endswith("--gtest_filter=DwGemm*-*Ragged*:*Large*"), self.commands())
 
+    def test_one_kernel_is_watched_by_the_tools_that_can(self) -> None:
+        self.stub(self.tests, "# the name of a kernel: fold_strips")
+        self.assertEqual(self.sanitize("--kernel", "fold_strips", "--filter=RowFold*").returncode, 0)
+        rest = f"--kernel-name kns=fold_strips {FLAGS} {self.tests} --gtest_filter=RowFold*-*Large*"
+        self.assertEqual(self.commands(), [f"compute-sanitizer --tool {tool} {rest}" for tool in ("memcheck", "racecheck")])
+        self.unusable("it must see every kernel's writes", "--kernel=fold", "--tool=memcheck", "--tool=initcheck")
+        self.unusable("--kernel fold_stripes: no kernel of", "--kernel", "fold_stripes")
+        self.unusable("--kernel a,b: a part of a kernel's name", "--kernel", "a,b")
+
     def test_findings_fail_and_the_other_tools_still_run(self) -> None:
         noise = "========= Invalid __global__ write of size 2 bytes"
         done = self.sanitize(MEMCHECK_FOUND=3, MEMCHECK_CODE=99, MEMCHECK_NOISE=noise)
@@ -129,7 +138,7 @@ class Sanitize(script_machine.Machine):
     def test_help_does_nothing_else(self) -> None:
         done = self.sanitize("--help")
         self.assertEqual((done.returncode, done.stderr, self.commands()), (0, "", []))
-        for word in ("--tool TOOL", "--filter F", "--build DIR", "Large", "Exit code"):
+        for word in ("--tool TOOL", "--filter F", "--kernel NAME", "--build DIR", "Large", "Exit code"):
             self.assertIn(word, done.stdout)
 
     def on_a_terminal(self, **environment: str) -> str:
