@@ -59,6 +59,14 @@ def short(path: Path) -> str:
     return cut(path, 20) if path.stat().st_size > LARGEST / 4 else path.read_text(encoding="utf-8", errors="surrogateescape")
 
 
+def committed() -> list[Path]:
+    """The H200's baselines, whatever their names."""
+    files = sorted((SOURCE / "baselines" / "h200").glob("*.json"))
+    if not files:
+        raise FileNotFoundError(f"no baseline in {SOURCE / 'baselines' / 'h200'}")
+    return files
+
+
 def results() -> dict[str, str]:
     seeds = {}
     for case in sorted((TESTDATA / "cases").iterdir()):
@@ -74,8 +82,7 @@ def results() -> dict[str, str]:
                                     result(CONTEXT, [row(NEW, 5, tolerance=None), row(LEGACY, 5, suspect=1)])])
     seeds["floors"] = BETWEEN.join([result(CONTEXT, [row(NEW, 5, floor_us=0.004), row(LEGACY, 5, floor_us=None)]),
                                     result(CONTEXT, [row(NEW, 5, floor_us=1e300), row(LEGACY, 5, floor_us="1")])])
-    seeds["committed"] = BETWEEN.join(cut(SOURCE / "baselines" / "h200" / name, 8)
-                                      for name in ("first.json", "operators.json"))
+    seeds["committed"] = BETWEEN.join(cut(file, 8) for file in (2 * committed())[:2])
     return seeds
 
 
@@ -87,8 +94,8 @@ def baseline() -> dict[str, str]:
              "cpu": result({key: value for key, value in CONTEXT.items() if not key.startswith(("gpu", "driver", "cuda"))},
                            [row("op/new/rows:8/timer:cpu", 7), row("op/legacy/rows:8/timer:cpu", 9)]),
              "skipped": result(CONTEXT, [row(NEW, 5), row(LEGACY, 0, skipped=True, skip_message="no room")])}
-    for file in ("first.json", "operators.json"):
-        seeds[file] = BETWEEN.join([acceptable("boot-1"), cut(SOURCE / "baselines" / "h200" / file, 8)])
+    for file in committed():
+        seeds[file.name] = BETWEEN.join([acceptable("boot-1"), cut(file, 8)])
     seeds["published"] = cut(SOURCE / "baselines" / "h100-80gb" / "published.json", 8)
     return seeds
 
