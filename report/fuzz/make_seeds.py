@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """Makes the seeds of the fuzz targets from the project's test cases and committed files.
 
-usage: make_seeds.py OUT
-
 Writes OUT/<target>/<name>, in place of what was there. An input that stands for several files has lines of `=====`
 between them. Files are cut to a few rows: a small seed is mutated where it matters.
 """
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import sys
@@ -164,10 +163,9 @@ def child() -> dict[str, str]:
 
 
 def main() -> int:
-    if len(sys.argv) != 2:
-        print("usage: make_seeds.py OUT", file=sys.stderr)
-        return 2
-    out = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", metavar="OUT", type=Path, help="the folder that gets them")
+    out = parser.parse_args().out
     for target in (results, baseline, kernels, record, child):
         folder = out / target.__name__
         shutil.rmtree(folder, ignore_errors=True)
