@@ -13,7 +13,7 @@ from command_test import LEGACY, NEW, row
 
 COMMITTED = Path(__file__).resolve().parents[1] / "baselines"
 PUBLISHED = COMMITTED / "h100-80gb/published.json"
-OTHER = "ffn/new/tokens:1/timer:graph"
+OTHER = "op/new/tokens:1/timer:graph"
 
 
 class Baselines(command_test.Commands):

@@ -305,11 +305,12 @@ class Handler {
 
 }  // namespace
 
-Context read_benchmark_file(const std::string& path, const std::string& metric, const RowVisitor& visit) {
+FileFacts read_benchmark_file(const std::string& path, const std::string& metric, const RowVisitor& visit) {
   JsonSource source(path);
   Handler handler(path, source, metric, visit);
   nlohmann::json::sax_parse(source.begin(), source.end(), &handler);
-  return handler.finish();
+  Context context = handler.finish();
+  return {std::move(context), source.digest()};
 }
 
 }  // namespace strictbench

@@ -45,9 +45,14 @@ struct BenchmarkRow {
 /// Called for each row in the order of the file; may take the row's strings.
 using RowVisitor = std::function<void(BenchmarkRow&)>;
 
-/// Reads `path` in one pass, linear in its bytes, and returns its context. `metric` is the key whose value
-/// each row's `metric` holds. Throws UsageError, naming file and byte, where the file is not JSON or not
-/// Google Benchmark's.
-Context read_benchmark_file(const std::string& path, const std::string& metric, const RowVisitor& visit);
+/// What a file says beside its rows.
+struct FileFacts {
+  Context context;
+  std::size_t digest = 0;  // of the same bytes the same, of others another
+};
+
+/// Reads `path` in one pass, linear in its bytes. `metric` is the key whose value each row's `metric` holds.
+/// Throws UsageError, naming file and byte, where the file is not JSON or not Google Benchmark's.
+FileFacts read_benchmark_file(const std::string& path, const std::string& metric, const RowVisitor& visit);
 
 }  // namespace strictbench

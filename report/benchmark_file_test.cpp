@@ -25,7 +25,8 @@ File read(const std::string& text, const std::string& metric = "real_time") {
   const Folder folder;
   const std::string path = folder.write("file.json", text);
   File file;
-  file.context = read_benchmark_file(path, metric, [&](BenchmarkRow& row) { file.rows.push_back(row); });
+  file.context =
+      read_benchmark_file(path, metric, [&](BenchmarkRow& row) { file.rows.push_back(row); }).context;
   return file;
 }
 

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -60,6 +62,17 @@ TEST(InputFile, WhatCannotBeReadNamesItself) {
   EXPECT_NE(usage_error_of([&] { read_input(folder.at("none")); }).find("none: cannot be opened"),
             std::string::npos);
   EXPECT_EQ(read_input(folder.write("file", std::string(200000, 'x'))), std::string(200000, 'x'));
+}
+
+TEST(InputFile, WhatHasNoEndIsRefused) {
+  const Folder folder;
+  EXPECT_EQ(usage_error_of([&] { read_input("/dev/zero"); }), "/dev/zero: is neither a file nor a pipe");
+  const std::string sparse = folder.write("sparse", std::string("x"));
+  std::filesystem::resize_file(sparse, std::uintmax_t{50} << 30U);
+  EXPECT_TRUE(holds(usage_error_of([&] { read_input(sparse); }), "sparse: is larger than 1 GiB"));
+  std::filesystem::create_symlink("/dev/zero", folder.at("run.json"));
+  EXPECT_TRUE(
+      holds(usage_error_of([&] { read_side({folder.path()}, "real_time"); }), "run.json: is neither"));
 }
 
 TEST(HostileFiles, NestedWithoutEnd) {

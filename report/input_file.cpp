@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <string_view>
 
@@ -17,6 +18,7 @@ namespace strictbench {
 namespace {
 
 constexpr int milliseconds_for_a_writer = 5000;
+constexpr std::size_t most_bytes = std::size_t{1} << 30U;  // of a file that is held whole
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw UsageError(printable(path) + ": " + why);
@@ -56,10 +58,19 @@ InputFile open_input(const std::string& path) {
 
 std::string read_input(const std::string& path) {
   const InputFile file = open_input(path);
+  struct stat status {};
+  if (::fstat(::fileno(file.get()), &status) != 0)
+    refuse(path, std::string("cannot be read: ") + std::strerror(errno));
+  if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) refuse(path, "is neither a file nor a pipe");
+  const std::string too_large = "is larger than 1 GiB, and nothing that belongs here is";
+  if (S_ISREG(status.st_mode) && static_cast<std::uintmax_t>(status.st_size) > most_bytes)
+    refuse(path, too_large);
   std::string text;
   std::array<char, 1U << 16U> piece{};
-  while (const std::size_t got = std::fread(piece.data(), 1, piece.size(), file.get()))
+  while (const std::size_t got = std::fread(piece.data(), 1, piece.size(), file.get())) {
+    if (got > most_bytes - text.size()) refuse(path, too_large);
     text.append(piece.data(), got);
+  }
   if (std::ferror(file.get()) != 0)
     refuse(path, "cannot be read to its end: " + std::string(std::strerror(errno)));
   return text;

@@ -15,7 +15,8 @@ using InputFile = std::unique_ptr<std::FILE, CloseFile>;
 /// after five seconds. Throws UsageError, naming the file, where it cannot be opened, or is a folder.
 InputFile open_input(const std::string& path);
 
-/// All of a file. Throws UsageError, naming it, where it cannot be opened or read to its end.
+/// All of a file or pipe, of at most 1 GiB. Throws UsageError, naming it, where it cannot be opened or read
+/// to its end, is larger, or neither.
 std::string read_input(const std::string& path);
 
 /// Whether `name` is that of a file in a folder itself: no path, and neither "." nor "..". A run.json may

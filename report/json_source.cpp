@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <string_view>
 
 #include "report/error.h"
@@ -123,6 +124,7 @@ void JsonSource::refill() {
     throw UsageError(printable(path_) + ": cannot be read past byte " +
                      std::to_string(passed_ + filled_ + got));
   }
+  digest_ = digest_ * 0x9E3779B97F4A7C15U + std::hash<std::string_view>{}({buffer_.data() + filled_, got});
   filled_ += got;
   mended_ = mend(buffer_.data(), 0, filled_, got < wanted, in_string_, after_backslash_);
   position_ = mended_ == 0 ? nullptr : buffer_.data();

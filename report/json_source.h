@@ -48,6 +48,9 @@ class JsonSource {
   Iterator begin() { return Iterator(this); }
   Iterator end() { return Iterator(nullptr); }
 
+  /// A number that the bytes read so far have: of the same bytes the same, of others another.
+  std::size_t digest() const { return digest_; }
+
   /// Bytes handed out so far.
   std::size_t offset() const {
     return position_ == nullptr ? passed_ : passed_ + static_cast<std::size_t>(position_ - buffer_.data());
@@ -60,6 +63,7 @@ class JsonSource {
   InputFile file_;
   std::vector<char> buffer_;
   std::size_t passed_ = 0;          // bytes of the file before buffer_
+  std::size_t digest_ = 0;          // of the file up to the end of buffer_
   std::size_t filled_ = 0;          // bytes in buffer_
   std::size_t mended_ = 0;          // bytes of buffer_ that are ready to hand out
   bool in_string_ = false;          // whether the byte at mended_ stands inside a string

@@ -20,6 +20,7 @@ using nlohmann::json;
 
 /// A process as run.json lists it.
 struct ListedProcess {
+  std::string operator_name;
   std::string title;  // "row_fold, process 3"
   std::string file;
   std::string status;
@@ -68,7 +69,8 @@ ListedProcess listed_process(const json& entry, const fs::path& file, std::size_
   if (!process.file.empty() && !names_file_in_folder(process.file)) {
     refuse(file, where + " names a file outside the folder: " + printable(process.file));
   }
-  process.title = text_of(entry, "operator");
+  process.operator_name = text_of(entry, "operator");
+  process.title = process.operator_name;
   if (const auto index = entry.find("process"); index != entry.end() && index->is_number_integer()) {
     process.title += ", process " + index->dump();
   }
@@ -124,6 +126,16 @@ void fail_what_was_lost(const ListedProcess& process, const Side& side, SideRead
   }
 }
 
+/// A file that lies under another process's name counts for the wrong one.
+void require_own_rows(const ListedProcess& process, const SideReader& reader, const fs::path& run_file) {
+  if (process.operator_name.empty()) return;
+  for (const std::string& its : reader.operators_of_file()) {
+    if (its == process.operator_name) continue;
+    refuse(run_file, "lists " + printable(process.file) + " as a process of " +
+                         printable(process.operator_name) + ", and it holds rows of " + printable(its));
+  }
+}
+
 void read_folder(const fs::path& folder, Side& side, SideReader& reader) {
   const fs::path run_file = folder / "run.json";
   std::error_code ignored;
@@ -140,8 +152,11 @@ void read_folder(const fs::path& folder, Side& side, SideReader& reader) {
     }
   }
   std::vector<ListedProcess> processes;
+  std::set<std::string> files;
   for (const json& entry : run["processes"]) {
     processes.push_back(listed_process(entry, run_file, processes.size()));
+    const std::string& name = processes.back().file;
+    if (!name.empty() && !files.insert(name).second) refuse(run_file, "lists " + printable(name) + " twice");
   }
   for (ListedProcess& process : processes) {
     const bool ok = process.status == "ok";
@@ -154,6 +169,7 @@ void read_folder(const fs::path& folder, Side& side, SideReader& reader) {
     }
     if (ok) {
       reader.read_file(file.string());
+      require_own_rows(process, reader, run_file);
       process.read = true;
       continue;
     }
@@ -166,6 +182,7 @@ void read_folder(const fs::path& folder, Side& side, SideReader& reader) {
       continue;
     }
     reader.read_file(file.string());
+    require_own_rows(process, reader, run_file);
     process.read = true;
   }
   for (const ListedProcess& process : processes) {

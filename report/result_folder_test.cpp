@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "report/compare.h"
 #include "report/results.h"
@@ -172,6 +173,47 @@ TEST(ResultFolder, UnusableOnes) {
   EXPECT_TRUE(holds(error(R"({"processes": [{"status": "ok", "cases": ["a", ""]}]})"),
                     "\"processes\"[0] lists a case without a name"));
   EXPECT_TRUE(holds(error(R"({"processes": [{"status": "ok", "file": "gone.json"}]})"), "it is not there"));
+}
+
+TEST(ReadSide, NoProcessCountsTwice) {
+  const Folder folder;
+  const auto file = [](int index, double time) {
+    return file_of({row("op/new/rows:1", time)}, {{"process_index", std::to_string(index)}});
+  };
+  const auto record = [&](const std::string& name, const std::vector<std::string>& files) {
+    Json processes = Json::array();
+    for (const std::string& its : files)
+      processes.push_back(process(its, "ok", {{"cases", {"op/new/rows:1"}}}));
+    folder.write(name + "/run.json", Json{{"status", "complete"}, {"processes", processes}});
+    folder.write(name + "/op.0.json", file(0, 5));
+    folder.write(name + "/op.1.json", file(1, 5));
+    return folder.at(name);
+  };
+  const auto error = [](const std::vector<std::string>& paths) {
+    return usage_error_of([&] { read_side(paths, "real_time"); });
+  };
+  const std::string good = record("good", {"op.0.json", "op.1.json"});
+  EXPECT_EQ(read_side({good}, "real_time").find("op/new/rows:1")->processes.size(), 2U);
+  EXPECT_TRUE(
+      holds(error({record("listed", {"op.0.json", "op.0.json"})}), "run.json: lists op.0.json twice"));
+  const std::string copy = record("copy", {"op.0.json", "op.1.json"});
+  EXPECT_TRUE(holds(error({good, copy}), "copy/op.0.json: holds the same bytes as " + good + "/op.0.json"));
+  EXPECT_TRUE(holds(error({good, copy + "/op.1.json"}), "and one process must not count as two"));
+  std::filesystem::remove(copy + "/op.1.json");
+  std::filesystem::create_symlink("op.0.json", copy + "/op.1.json");
+  EXPECT_TRUE(holds(error({copy}), "copy/op.1.json: holds the same bytes as"));
+  // What others measured may be alike to the byte: it says nothing of processes.
+  const std::string plain = folder.write("plain.json", file_of({row("a", 1)}));
+  const std::string alike = folder.write("alike.json", file_of({row("a", 1)}));
+  EXPECT_EQ(read_side({plain, alike}, "real_time").find("a")->processes.size(), 2U);
+}
+
+TEST(ReadSide, AFileUnderAnotherOperatorsNameIsRefused) {
+  const Folder folder;
+  folder.write("run.json", Json{{"status", "complete"}, {"processes", {process("op.0.json", "ok")}}});
+  folder.write("op.0.json", file_of({row("op/new/rows:1", 1), row("other/new/rows:1", 1)}));
+  EXPECT_TRUE(holds(usage_error_of([&] { read_side({folder.path()}, "real_time"); }),
+                    "run.json: lists op.0.json as a process of op, and it holds rows of other"));
 }
 
 TEST(ReadSide, PathsThatCannotBe) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "report/error.h"
 #include "report/text.h"
 
 namespace strictbench {
@@ -72,15 +73,34 @@ void SideReader::read_file(const std::string& path) {
   sessions_.clear();
   processes_.clear();
   old_summaries_.clear();
-  side_.sources.back().context = read_benchmark_file(path, metric_, [this](BenchmarkRow& row) { take(row); });
+  operators_.clear();
+  operator_.clear();
+  const std::size_t rows_before = side_.rows_read;
+  FileFacts facts = read_benchmark_file(path, metric_, [this](BenchmarkRow& row) { take(row); });
+  side_.sources.back().context = std::move(facts.context);
+  require_once(path, facts.digest, side_.rows_read > rows_before);
   take_old_summaries();
   name_sessions();
   mark_published();
 }
 
+void SideReader::require_once(const std::string& path, std::size_t digest, bool has_rows) {
+  // A link to another process's file, or a copy of its folder: a process would count as many, all of which
+  // agree. Files of others say nothing of processes, and may be alike.
+  if (!has_rows || text_of(side_.sources.back().context, "process_index").empty()) return;
+  const auto [other, is_new] = digests_.emplace(digest, path);
+  if (!is_new)
+    throw UsageError(printable(path) + ": holds the same bytes as " + printable(other->second) +
+                     ", and one process must not count as two; name it once");
+}
+
 void SideReader::take(BenchmarkRow& row) {
   ++side_.rows_read;
   side_.with_metric += row.has_metric ? 1 : 0;
+  if (const std::size_t slash = row.name.find('/'); slash != std::string::npos) {
+    const std::string_view its = std::string_view(row.name).substr(0, slash);
+    if (its != operator_) operator_ = *operators_.emplace(its).first;
+  }
   if (row.complexity) {
     ++side_.summaries;
   } else if (row.run_type == "aggregate") {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -17,6 +18,9 @@ class SideReader {
 
   /// Reads a whole file. Throws UsageError; the side is then half filled and of no use.
   void read_file(const std::string& path);
+
+  /// What stands before the first slash of the names in the file that was read last, where they have one.
+  const std::set<std::string>& operators_of_file() const { return operators_; }
 
   /// Counts a benchmark as failed that left no row at all.
   void add_failure(const std::string& name, const std::string& reason);
@@ -35,6 +39,8 @@ class SideReader {
     std::size_t operator()(const ProcessKey& key) const;
   };
 
+  /// Throws UsageError where another file of the side holds the same process.
+  void require_once(const std::string& path, std::size_t digest, bool has_rows);
   void take(BenchmarkRow& row);
   void take_old_summaries();
   void take_summary(BenchmarkRow& row);
@@ -51,8 +57,11 @@ class SideReader {
   Side& side_;
   std::string metric_;
   std::uint32_t source_ = 0;
-  std::vector<BenchmarkRow> old_summaries_;   // rows without run_type that may sum up others
-  std::map<double, std::uint32_t> sessions_;  // of this file, by number
+  std::set<std::string> operators_;                       // of this file
+  std::string operator_;                                  // of its last row
+  std::vector<BenchmarkRow> old_summaries_;               // rows without run_type that may sum up others
+  std::map<double, std::uint32_t> sessions_;              // of this file, by number
+  std::unordered_map<std::size_t, std::string> digests_;  // which file has it
   std::unordered_map<ProcessKey, std::size_t, ProcessKeyHash> processes_;
 };
 

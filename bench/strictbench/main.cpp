@@ -1,5 +1,6 @@
 /// strictbench: the command line. Subcommands live in files of their own; this one parses and reports errors.
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -29,6 +30,8 @@ int answer(const CLI::App& app, const CLI::Success& asked) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A file that may grow no further (ulimit -f) is an error like a full disk, and told like one.
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app{
       "StrictBench: proves kernel pairs right to the last bit, times them, and says what got slower."};
   app.name("strictbench");

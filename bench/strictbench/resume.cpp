@@ -8,6 +8,7 @@
 #include "bench/strictbench/rows.h"
 #include "report/error.h"
 #include "report/input_file.h"
+#include "report/text.h"
 
 namespace fs = std::filesystem;
 
@@ -21,12 +22,24 @@ bool lies_in(const fs::path& path, const fs::path& folder) {
   return std::ranges::mismatch(real_folder, real).in1 == real_folder.end();
 }
 
-/// Why a file of a process that ended well must be made again; empty where it is whole.
-std::string what_is_lost(const fs::path& file, const char* array) {
+bool is_of(const nlohmann::json& row, const std::string& operator_name) {
+  return row.is_object() && row.contains("name") && row["name"].is_string() &&
+         row["name"].get_ref<const std::string&>().starts_with(operator_name + "/");
+}
+
+/// Why a file of a process that ended well must be made again; empty where it is whole and its own. Throws
+/// UsageError where no measuring again would help.
+std::string what_is_lost(const fs::path& file, const char* array, const std::string& operator_name) {
+  if (fs::is_directory(file))
+    throw UsageError(printable(file.string()) +
+                     " is a folder, where a process's results belong: move it away");
   try {
     if (!fs::exists(file)) return "is gone";
     const nlohmann::json document = parse_results(read_input(file.string()));
-    if (holds_array(document, array)) return {};
+    if (!holds_array(document, array)) return "is not whole";
+    const bool own =
+        std::ranges::all_of(document[array], [&](const auto& row) { return is_of(row, operator_name); });
+    return own ? std::string() : "holds rows of another operator";
   } catch (const std::exception&) {  // unreadable or cut off: lost all the same
   }
   return "is not whole";
@@ -36,7 +49,7 @@ void find_lost(std::vector<ProcessRecord>& processes, const char* array, const f
                std::vector<std::string>& lines) {
   for (ProcessRecord& process : processes) {
     if (process.status != ProcessStatus::ok) continue;
-    const std::string lost = what_is_lost(folder / process.file, array);
+    const std::string lost = what_is_lost(folder / process.file, array, process.operator_name);
     if (lost.empty()) continue;
     forget_ending(process, ProcessStatus::pending);
     lines.push_back(process.file + " " + lost + ": measured again");

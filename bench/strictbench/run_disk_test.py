@@ -8,6 +8,7 @@ import glob
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -53,6 +54,21 @@ class RunDiskTest(runner_testing.RunnerTestCase):
             starts = [int(line.split()[1]) for line in stream]
         for process in ok:
             self.assertEqual(starts.count(process["process"]), 1, "measured twice")
+
+    def test_a_limit_of_file_sizes_is_told_as_a_full_disk_is(self):
+        fake_benchmark.install_quick(self.bin, "row_fold")
+        whole = self.path("whole")
+        self.assertEqual(self.strictbench("run", "--executables", self.bin, "--out", whole, "--processes", "60").returncode, 0)
+        limit = os.path.getsize(os.path.join(whole, "run.json")) - 500  # reached when the last ones are written down
+        limited = self.strictbench("run", "--executables", self.bin, "--out", self.out, "--processes", "60",
+                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        self.assertEqual((limited.returncode, limited.stderr.count("\n")), (1, 1), limited.stderr)
+        self.assertRegex(limited.stderr, r"run\.json: File too large; .*--resume measures the rest")
+        self.assert_whole()
+        measured = [process for process in self.record()["processes"] if process["status"] == "ok"]
+        self.assertGreater(len(measured), 5)
+        self.assertEqual(self.strictbench("run", "--resume", self.out).returncode, 0)
+        self.assertEqual(len(os.listdir(self.out)), 62)
 
     @unittest.skipUnless(can_mount(), "needs to mount a small file system")
     def test_a_disk_that_is_full_from_the_start_leaves_no_folder_and_the_name_can_be_used_again(self):

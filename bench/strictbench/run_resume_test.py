@@ -106,6 +106,32 @@ class RunResumeTest(runner_testing.RunnerTestCase):
         self.assertEqual(len(self.starts()), 4)
         self.assert_whole()
 
+    def test_what_lies_in_the_place_of_a_file_is_measured_again_or_refused(self):
+        self.install("row_fold")
+        self.install("embedding_forward")
+        self.assertEqual(self.run_bench("--processes", "1").returncode, 0)
+        own, other = (os.path.join(self.out, f"{name}.0.json") for name in ("row_fold", "embedding_forward"))
+        shutil.copy(other, own)
+        result = self.strictbench("run", "--resume", self.out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("row_fold.0.json holds rows of another operator: measured again", result.stderr)
+        self.assertEqual(len(self.rows("row_fold", 0)), 2)
+        for name, what in (("/dev/zero", "is not whole"), (self.path("sparse"), "is not whole")):
+            with self.subTest(name):
+                with open(self.path("sparse"), "wb") as stream:
+                    stream.truncate(50 << 30)
+                os.remove(own)
+                os.symlink(name, own)
+                result = self.strictbench("run", "--resume", self.out)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertIn(f"row_fold.0.json {what}: measured again", result.stderr)
+                self.assertFalse(os.path.islink(own))
+        os.remove(own)
+        os.mkdir(own)
+        result = self.strictbench("run", "--resume", self.out)
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (2, 1), result.stderr)
+        self.assertIn("row_fold.0.json is a folder, where a process's results belong: move it away", result.stderr)
+
     def test_a_wrong_result_is_not_measured_until_it_is_right(self):
         self.install("row_fold", behaviour="check failed", processes=[1])
         self.assertEqual(self.run_bench("--processes", "3").returncode, 1)
