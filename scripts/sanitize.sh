@@ -17,7 +17,8 @@ property tests draw five cases each under racecheck (STRICTBENCH_DRAWS), all of 
   --filter F     only these tests, as --gtest_filter takes them, for example 'RowFold*'; never the Large ones
   --kernel NAME  watch only kernels with NAME in theirs, for example fold_strips: the others run at full speed,
                  so that it takes seconds where all of them take minutes. Not by initcheck, which would take what
-                 the others write for unwritten
+                 the others write for unwritten. The tool does not tell whether any was launched: give it a
+                 filter of tests that do
   --build DIR    the build whose tests run (default: build/release, which scripts/setup.sh makes)
 
 One line per tool says what it ran. Its whole output is in build/logs/sanitize-TOOL.log; after a finding, the
@@ -130,7 +131,7 @@ check() {
   fi
   what="${ran:-0} tests, $((SECONDS - began)) s"
   if ((code == 0)) && [[ $findings == 0 && -n $ran ]]; then
-    printf '%-10s %s: %sclean%s\n' "$tool" "$what" "$good" "$plain"
+    printf '%-10s %s: %sclean%s%s\n' "$tool" "$what" "$good" "$plain" "${kernel:+, of kernels with $kernel in their names}"
     return 0
   fi
   if [[ -z $findings ]]; then

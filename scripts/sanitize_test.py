@@ -71,7 +71,9 @@ class Sanitize(script_machine.Machine):
 
     def test_one_kernel_is_watched_by_the_tools_that_can(self) -> None:
         self.stub(self.tests, "# the name of a kernel: fold_strips")
-        self.assertEqual(self.sanitize("--kernel", "fold_strips", "--filter=RowFold*").returncode, 0)
+        done = self.sanitize("--kernel", "fold_strips", "--filter=RowFold*")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^memcheck +41 tests, \d+ s: clean, of kernels with fold_strips in their names$")
         rest = f"--kernel-name kns=fold_strips {FLAGS} {self.tests} --gtest_filter=RowFold*-*Large*"
         self.assertEqual(self.commands(), [f"compute-sanitizer --tool {tool} {rest}" for tool in ("memcheck", "racecheck")])
         self.unusable("it must see every kernel's writes", "--kernel=fold", "--tool=memcheck", "--tool=initcheck")

@@ -7,7 +7,8 @@
 /// rows are bounded by memory. No row behind the first part is written twice. The whole sorts 32-bit pairs by
 /// the bits that an id of this vocabulary can have.
 ///
-/// Tried and did not pay (H200, bf16; us at hidden 4096 where no other is named). Short runs:
+/// Tried and did not pay (H200, bf16; us at hidden 4096 where no other is named, by ten launches in a graph).
+/// Short runs:
 /// - rows through shared memory by cp.async: 32,768 distinct ids took 166 instead of 144;
 /// - 8 rows under way and five blocks a multiprocessor: 4,096 ids by Zipf at hidden 1024 9.0 instead of 8.3,
 ///   distinct ids 2 % faster; 16 rows: no faster with four blocks, 32,768 by Zipf 121 instead of 111 with
@@ -39,7 +40,7 @@ namespace {
 
 constexpr std::int64_t zeroed_bytes = std::int64_t{64} << 10;  // of the table, by one block
 constexpr int most_zeroed_rows = 32;
-constexpr std::int64_t long_run_blocks = 256;  // at least, where there are so many boundaries
+constexpr std::int64_t long_run_blocks = 256;  // or nearly, where there are so many boundaries
 constexpr std::int64_t zeroed_while_sorting = std::int64_t{128} << 20;  // bytes
 constexpr std::int64_t few_tokens = 8192;  // whose sort takes a quarter of the time
 
