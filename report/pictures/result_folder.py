@@ -239,7 +239,22 @@ def files_of(path: Path) -> list[Path]:
     if not path.is_dir():
         raise UnusableInput(f"{path}: no such result folder")
     named = [(match, file) for file in path.iterdir() if (match := PROCESS_FILE.match(file.name))]
-    return [file for match, file in sorted(named, key=lambda pair: (pair[0]["operator"], int(pair[0]["process"])))]
+    files = [file for match, file in sorted(named, key=lambda pair: (pair[0]["operator"], int(pair[0]["process"])))]
+    require_once(files)
+    return files
+
+
+def require_once(files: list[Path]) -> None:
+    """Refuses a link to another process's file, or a copy of it: one process would count as two that agree."""
+    seen: dict[int, list[Path]] = {}  # by size
+    for file in files:
+        if not file.is_file() or not 0 < file.stat().st_size <= LARGEST:
+            continue
+        for other in seen.setdefault(file.stat().st_size, []):
+            # Files of others say nothing of processes, and may be alike.
+            if (content := file.read_bytes()) == other.read_bytes() and b'"process_index"' in content:
+                raise UnusableInput(f"{file}: holds the same bytes as {other}, and one process must not count as two")
+        seen[file.stat().st_size].append(file)
 
 
 def add_rows(results: Results, file: Path, processes: dict[str, set[str]]) -> None:

@@ -164,6 +164,19 @@ class Refusing(unittest.TestCase):
         self.assertNotIn("\n", str(refused.exception))
         return str(refused.exception)
 
+    def test_one_process_under_two_names(self) -> None:
+        document = json.loads(self.file.read_text(encoding="utf-8"))
+        document["context"] = {"process_index": "0"}
+        self.file.write_text(json.dumps(document), encoding="utf-8")
+        other = self.folder / "row_fold.1.json"
+        for make in (lambda: other.symlink_to(self.file), lambda: other.write_bytes(self.file.read_bytes())):
+            make()
+            self.assertIn("row_fold.1.json: holds the same bytes as", self.refusal())
+            other.unlink()
+        document["context"] = {"process_index": "1"}
+        other.write_text(json.dumps(document), encoding="utf-8")
+        self.assertEqual(result_folder.read(self.folder).processes, 2)
+
     def test_cut_off_anywhere(self) -> None:
         whole = self.file.read_bytes()
         for length in range(0, len(whole) - 1, 7):
