@@ -259,9 +259,9 @@ def main(arguments: Optional[list[str]] = None) -> int:
         else:
             peers, failed = measured(options)
         if options.out:
-            write_whole(options.out, json.dumps(peer_table.record_of(peers), indent=1) + "\n")
+            write_whole(options.out, json.dumps(peer_table.record_of(peers), indent=1) + "\n", named=True)
         if options.markdown:
-            write_whole(options.markdown, peer_table.as_markdown(peers))
+            write_whole(options.markdown, peer_table.as_markdown(peers), named=True)
         print(peer_table.as_text(peers), end="", flush=True)
     except Ended as ended:
         if str(ended):

@@ -236,7 +236,7 @@ def save(figure: Figure, folder: Path) -> list[Path]:
     saved = []
     for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
         path = folder / f"calibration.{kind}"
-        with warnings.catch_warnings(), whole_file(path) as unfinished:
+        with warnings.catch_warnings(), whole_file(path, named=False) as unfinished:
             # A letter that the font lacks is a box on the PNG and itself in the SVG; neither needs a warning.
             warnings.filterwarnings("ignore", message="Glyph .* missing")
             figure.savefig(unfinished, format=kind, dpi=dots_per_inch, metadata=metadata)

@@ -148,6 +148,15 @@ class Picture(unittest.TestCase):
         self.assertIn("calibration.svg: cannot be written: ", err)
         self.assertEqual(list(self.folder.glob("*.tmp")), [])
 
+    def test_links_that_came_with_the_folder_are_replaced(self) -> None:
+        precious = self.folder.parent / "precious"
+        precious.write_text("precious", encoding="utf-8")
+        for kind in ("png", "svg"):
+            (self.folder / f"calibration.{kind}").symlink_to(precious)
+        self.texts()
+        self.assertEqual(precious.read_text(encoding="utf-8"), "precious")
+        self.assertFalse(any(path.is_symlink() for path in self.folder.iterdir()))
+
     def test_unusable_input(self) -> None:
         broken = copy.deepcopy(MADE)
         broken["timers"][0]["sizes"][0]["slower"] = "many"

@@ -92,7 +92,7 @@ def main(given: Optional[list[str]] = None) -> int:
                                 f"{arguments.results[0]}'s: measure all on one GPU with one build")
         found = {**folders[0], "cases": [case for folder in folders for case in folder["cases"]]}
         if arguments.out:
-            write_whole(arguments.out, json.dumps(found, indent=1) + "\n")
+            write_whole(arguments.out, json.dumps(found, indent=1) + "\n", named=True)
     except UnusableInput as error:
         print(f"agreement.py: {plain(str(error), 1000)}", file=sys.stderr)
         return 2

@@ -274,9 +274,9 @@ def settle(result: Path, baselines: list[Path], notes: list[str], run: str = "")
     comparison, words = stands(result, baselines, notes)
     comparison, of_run = with_run(comparison, run)
     summary = plain(summary_of(comparison, of_run, words, result), 2000)
-    write_whole(result / "confirmed.json", json.dumps(comparison, indent=1) + "\n")
-    write_whole(result / "junit.xml", junit(comparison, of_run))
-    write_whole(result / "summary.txt", summary + "\n")
+    write_whole(result / "confirmed.json", json.dumps(comparison, indent=1) + "\n", named=False)
+    write_whole(result / "junit.xml", junit(comparison, of_run), named=False)
+    write_whole(result / "summary.txt", summary + "\n", named=False)
     tell_github(comparison, summary, of_run)
     return comparison["exit_code"]
 

@@ -207,6 +207,17 @@ class Confirm(unittest.TestCase):
             self.assertEqual(list(self.result.glob("*.tmp")), [])
             shutil.rmtree(self.result / name)
 
+    def test_links_that_came_with_a_result_are_replaced(self) -> None:
+        self.write("compare.json", [row(NAME.format("one"), "same", 1.0)])
+        precious = self.result.parent / "precious"
+        precious.write_text("precious", encoding="utf-8")
+        names = ("confirmed.json", "junit.xml", "summary.txt")
+        for name in names:
+            (self.result / name).symlink_to(precious)
+        self.assertEqual(self.settle()[0], 0)
+        self.assertEqual(precious.read_text(encoding="utf-8"), "precious")
+        self.assertFalse(any(path.is_symlink() for path in self.result.iterdir()))
+
 
 class Locale(unittest.TestCase):
     def test_a_path_and_a_name_are_utf8_in_a_locale_that_is_not(self) -> None:

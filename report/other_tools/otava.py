@@ -110,9 +110,9 @@ def main(arguments: Optional[list[str]] = None) -> int:
         require_apart([("--output", options.output), ("--config", options.config)], files_of_each("RESULT", entries))
         nights = nights_of(options.results, options.device)
         cases, left_out = complete_cases(nights, options.filter)
-        write_whole(options.output, table_of(nights, cases))
+        write_whole(options.output, table_of(nights, cases), named=True)
         if options.config:
-            write_whole(options.config, config_of(options.output.resolve(), cases))
+            write_whole(options.config, config_of(options.output.resolve(), cases), named=True)
     except UnusableInput as error:
         print(f"otava.py: {plain(str(error), 1000)}", file=sys.stderr)
         return 2

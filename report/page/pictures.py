@@ -136,7 +136,7 @@ def save(figure: Figure, folder: Path, stem: str) -> list[Path]:
     saved = []
     for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
         path = folder / f"{stem}.{kind}"
-        with warnings.catch_warnings(), whole_file(path) as unfinished:
+        with warnings.catch_warnings(), whole_file(path, named=False) as unfinished:
             warnings.filterwarnings("ignore", message="Glyph .* missing")
             figure.savefig(unfinished, format=kind, dpi=min(110, TALLEST_PIXELS / max(figure.get_size_inches())),
                            metadata=metadata)

@@ -96,9 +96,9 @@ def gather(options: argparse.Namespace) -> Report:
                   [read_kernels(file) for file in kernels], history, again, alarms)
 
 
-def save_page(path: Path, text: str) -> None:
+def save_page(path: Path, text: str, named: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, text)
+    write_whole(path, text, named=named)
 
 
 def save_pictures(report: Report, folder: Path, stem: str) -> list[Path]:
@@ -144,9 +144,10 @@ def main(arguments: Optional[list[str]] = None) -> int:
     options = parser().parse_args(arguments)
     out = options.out or (options.result / "report.html" if options.result.is_dir() else Path("report.html"))
     try:
-        require_apart([("--out", out)], inputs_of(options))
+        if options.out or not out.is_symlink():  # a link at a name of our own is replaced, not what it leads to
+            require_apart([("--out", out)], inputs_of(options))
         report = gather(options)
-        save_page(out, page(report))
+        save_page(out, page(report), named=options.out is not None)
         saved = [] if options.no_pictures else save_pictures(report, out.parent, out.stem)
         print(*[out, *saved], sep="\n", flush=True)
     except UnusableInput as error:

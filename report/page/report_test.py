@@ -274,6 +274,31 @@ class Page(unittest.TestCase):
             self.assertEqual(list(self.result.glob("*.tmp")), [])
             shutil.rmtree(self.result / name)
 
+    def test_no_link_in_a_result_is_written_through(self) -> None:
+        """The names are ours, the folder may be anybody's: one that came with links, to a file of the reader's or to
+        what is read here."""
+        self.make(nights=40)
+        precious = self.root / "precious"
+        names = ["report.html", *(f"report-{drawn}.{kind}" for drawn in ("ratios", "history") for kind in ("png", "svg"))]
+        for target in (precious, self.result / "compare.json", self.result / "report.html"):
+            precious.write_text("precious", encoding="utf-8")
+            before = (self.result / "compare.json").read_bytes()
+            for name in names:
+                (self.result / name).unlink(missing_ok=True)
+                (self.result / name).symlink_to(target)
+            code, out, err = self.run_program()
+            written = [self.result / Path(line).name for line in out.splitlines()]
+            with self.subTest(target.name):
+                self.assertEqual((code, written[:1]), (0, [self.result / "report.html"]), err)
+                self.assertEqual([path.name for path in written if path.is_symlink()], [])
+                self.assertEqual(precious.read_text(encoding="utf-8"), "precious")
+                self.assertEqual((self.result / "compare.json").read_bytes(), before)
+        mine = self.root / "mine.html"
+        mine.symlink_to(precious)  # named: the reader's own link, and wanted
+        self.assertEqual(self.run_program("--no-pictures", "--out", str(mine))[0], 0)
+        self.assertTrue(mine.is_symlink())
+        self.assertIn("<html", precious.read_text(encoding="utf-8"))
+
     def test_an_unreadable_night_is_said(self) -> None:
         self.make(nights=12)
         nights = sorted((self.root / "results").glob("2*/summary.json"))

@@ -196,6 +196,18 @@ class Picture(unittest.TestCase):
         self.assertIn("speedup.svg: cannot be written: ", err)
         self.assertEqual(list(self.folder.glob("*.tmp")), [])
 
+    def test_links_that_came_with_a_result_are_replaced(self) -> None:
+        write(self.folder, 0, [row(FOLD.format("new", 64), 10)])
+        precious = self.folder.parent / "precious"
+        precious.write_text("precious", encoding="utf-8")
+        for arguments in ((), ("--out", str(self.folder))):
+            for kind in ("png", "svg"):
+                (self.folder / f"speedup.{kind}").unlink(missing_ok=True)
+                (self.folder / f"speedup.{kind}").symlink_to(precious)
+            self.assertEqual(self.run_program(*arguments)[::2], (0, ""))
+            self.assertEqual(precious.read_text(encoding="utf-8"), "precious")
+            self.assertFalse(any(path.is_symlink() for path in self.folder.iterdir()))
+
 
 class Words(unittest.TestCase):
     def test_times(self) -> None:

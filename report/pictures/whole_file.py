@@ -18,17 +18,21 @@ def resolved(path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def whole_file(path: Path, *, named: bool) -> Iterator[Path]:
     """A temporary name beside `path`: what is written under it takes the place of `path` at the end, or goes away.
 
-    A link stays a link; what is no file (a pipe, /dev/stdout) is written to directly. An OSError names `path`.
+    Where the user named `path`, a link stays a link, and what is no file (a pipe, /dev/stdout) is written to directly.
+    A name that a program chose may stand in a folder that somebody else made: whatever has it but a folder is replaced,
+    and nothing is written through it. An OSError names `path`.
     """
-    target = resolved(path)
-    if target.exists() and not target.is_file() and not target.is_dir():
+    target = resolved(path) if named else path
+    if named and target.exists() and not target.is_file() and not target.is_dir():
         yield path
         return
     unfinished = target.with_name(f"{target.name}.{os.getpid()}.tmp")
     try:
+        unfinished.unlink(missing_ok=True)
+        os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))  # ours, and no link that waited here
         yield unfinished
         os.replace(unfinished, target)
     except OSError as error:
@@ -38,9 +42,9 @@ def whole_file(path: Path) -> Iterator[Path]:
             unfinished.unlink()
 
 
-def write_whole(path: Path, text: str) -> None:
-    """`text` as UTF-8; a lone surrogate, which UTF-8 cannot say, is written as its escape."""
-    with whole_file(path) as unfinished:
+def write_whole(path: Path, text: str, *, named: bool) -> None:
+    """`text` as UTF-8 into whole_file(); a lone surrogate, which UTF-8 cannot say, is written as its escape."""
+    with whole_file(path, named=named) as unfinished:
         unfinished.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
@@ -54,7 +58,8 @@ def require_folder_takes_files(folder: Path, path: Path) -> None:
 
 
 def require_writable(path: Path) -> None:
-    """An OSError that names `path` where whole_file() would fail at once: before work that is to be written there."""
+    """An OSError that names `path` where whole_file() would fail at once, `path` being named by the user: before work
+    that is to be written there."""
     if path.is_dir():
         raise OSError(errno.EISDIR, f"cannot be written: {os.strerror(errno.EISDIR)}", str(path))
     if not path.exists() or path.is_file():

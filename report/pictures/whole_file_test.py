@@ -27,7 +27,7 @@ class WholeFile(unittest.TestCase):
 
     def test_what_was_there_is_replaced_in_one_step(self) -> None:
         self.path.write_text("before", encoding="utf-8")
-        with whole_file(self.path) as unfinished:
+        with whole_file(self.path, named=True) as unfinished:
             unfinished.write_text("after", encoding="utf-8")
             self.assertEqual(self.path.read_text(encoding="utf-8"), "before")
         self.assertEqual((self.path.read_text(encoding="utf-8"), self.names()), ("after", ["file.json"]))
@@ -35,7 +35,7 @@ class WholeFile(unittest.TestCase):
     def test_a_failed_rename_leaves_nothing_and_names_the_target(self) -> None:
         (self.path / "in the way").mkdir(parents=True)
         with self.assertRaises(OSError) as caught:
-            write_whole(self.path, "text")
+            write_whole(self.path, "text", named=True)
         self.assertEqual((caught.exception.filename, self.names()), (str(self.path), ["file.json"]))
 
     def test_a_failed_write_leaves_nothing_and_what_was_there(self) -> None:
@@ -45,7 +45,7 @@ class WholeFile(unittest.TestCase):
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))  # a disk that is full after 1,000 bytes
         try:
             with self.assertRaises(OSError) as caught:
-                write_whole(self.path, "x" * 100_000)
+                write_whole(self.path, "x" * 100_000, named=True)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
             signal.signal(signal.SIGXFSZ, ignored)
@@ -54,27 +54,55 @@ class WholeFile(unittest.TestCase):
 
     def test_any_other_end_leaves_nothing_either(self) -> None:
         for end in (KeyboardInterrupt, ValueError):
-            with self.assertRaises(end), whole_file(self.path) as unfinished:
+            with self.assertRaises(end), whole_file(self.path, named=True) as unfinished:
                 unfinished.write_text("half", encoding="utf-8")
                 raise end
             self.assertEqual(self.names(), [])
 
     def test_a_folder_that_is_not_there_is_named_with_the_file(self) -> None:
         with self.assertRaises(FileNotFoundError) as caught:
-            write_whole(self.folder / "gone" / "file", "text")
+            write_whole(self.folder / "gone" / "file", "text", named=True)
         self.assertEqual(caught.exception.filename, str(self.folder / "gone" / "file"))
 
     def test_links_stay_and_what_is_no_file_is_written_to(self) -> None:
         link = self.folder / "link"
         link.symlink_to(self.path)
-        write_whole(link, "text")
+        write_whole(link, "text", named=True)
         self.assertTrue(link.is_symlink())
         self.assertEqual(self.path.read_text(encoding="utf-8"), "text")
-        write_whole(Path(os.devnull), "text")
+        write_whole(Path(os.devnull), "text", named=True)
         self.assertFalse(Path(os.devnull).is_file())
 
+    def test_at_a_name_of_our_own_everything_but_a_folder_is_replaced(self) -> None:
+        """In a folder of somebody else's a name may be a link, to a file or to itself, or a pipe that nobody reads."""
+        precious = self.folder / "precious"
+        precious.write_text("precious", encoding="utf-8")
+        for make in (lambda: self.path.symlink_to(precious), lambda: self.path.symlink_to("file.json"),
+                     lambda: self.path.symlink_to("new"), lambda: self.path.symlink_to(os.devnull),
+                     lambda: os.link(precious, self.path), lambda: os.mkfifo(self.path)):
+            make()
+            write_whole(self.path, "text", named=False)
+            self.assertTrue(self.path.is_file() and not self.path.is_symlink())
+            self.assertEqual(self.path.read_text(encoding="utf-8"), "text")
+            self.assertEqual((precious.read_text(encoding="utf-8"), self.names()), ("precious", ["file.json", "precious"]))
+            self.path.unlink()
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir()
+        self.path.symlink_to(elsewhere)
+        write_whole(self.path, "text", named=False)
+        self.assertEqual(([*elsewhere.iterdir()], self.path.read_text(encoding="utf-8")), ([], "text"))
+
+    def test_a_link_that_waits_at_the_temporary_name_is_not_written_through(self) -> None:
+        precious = self.folder / "precious"
+        precious.write_text("precious", encoding="utf-8")
+        for named in (True, False):
+            (self.folder / f"file.json.{os.getpid()}.tmp").symlink_to(precious)
+            write_whole(self.path, "text", named=named)
+            self.assertEqual((precious.read_text(encoding="utf-8"), self.names()), ("precious", ["file.json", "precious"]))
+            self.assertFalse(self.path.is_symlink())
+
     def test_what_utf_8_cannot_say_is_written_as_its_escape(self) -> None:
-        write_whole(self.path, "a\ud800b")
+        write_whole(self.path, "a\ud800b", named=True)
         self.assertEqual(self.path.read_text(encoding="utf-8"), "a\\ud800b")
 
 
@@ -119,14 +147,14 @@ class Asked(unittest.TestCase):
     def test_writable_is_what_can_be_written(self) -> None:
         for name in ("file.json", "soft", "new", "dangling", "loop"):
             require_writable(self.folder / name)
-            write_whole(self.folder / name, "after")
+            write_whole(self.folder / name, "after", named=True)
             self.assertEqual((self.folder / name).read_text(encoding="utf-8"), "after")
         require_writable(Path(os.devnull))
         for name in (".", "none/x", "file.json/x", "x" * 300):
             with self.subTest(name), self.assertRaises(OSError) as caught:
                 require_writable(self.folder / name)
             self.assertEqual(caught.exception.filename, str(self.folder / name))
-            self.assertRaises(OSError, write_whole, self.folder / name, "after")
+            self.assertRaises(OSError, write_whole, self.folder / name, "after", named=True)
         self.assertEqual(len([*self.folder.glob("*.tmp")]), 0)
 
 

@@ -136,7 +136,7 @@ def main(arguments: list[str]) -> int:
     try:
         require_apart([("OUTPUT", output)], [("SOURCE", source)])
         figures = json.loads(source.read_text(encoding="utf-8"), parse_float=Decimal, parse_constant=no_number)
-        write_whole(output, document(figures))
+        write_whole(output, document(figures), named=True)
     except OSError as error:
         print(f"make_published.py: {plain(str(error.filename), 1000)}: {error.strerror}", file=sys.stderr)
         return 2
