@@ -79,24 +79,42 @@ std::pair<std::string, std::string> operator_and_variant(const std::string& name
   return {name.substr(0, first), name.substr(first + 1, second - first - 1)};
 }
 
-/// An operator whose every variant, the untouched legacy among them, moved the same way: the middle of each
-/// variant's ratios lies beyond the threshold. A few rows that cannot tell do not silence it.
+/// Where the rows of one variant went.
+struct Moves {
+  std::vector<double> log_ratios;
+  bool slower = false;  // a row's whole interval lies above "no change"
+  bool faster = false;  // or below it
+};
+
+/// The middle of the rows is beyond `threshold`, one row at least proves the direction, and none the other.
+bool moved(const Moves& moves, double threshold, bool slower) {
+  const double middle = median(moves.log_ratios);
+  return (slower ? middle : -middle) > std::log1p(threshold) && (slower ? moves.slower : moves.faster) &&
+         !(slower ? moves.faster : moves.slower);
+}
+
+/// An operator whose every variant, the untouched legacy among them, moved the same way. The rows that cannot
+/// tell do not silence it where others of their variant can; middles alone say nothing of what is real.
 void note_control(const Comparison& comparison, std::vector<std::string>& notes) {
-  std::map<std::string, std::map<std::string, std::vector<double>>> operators;
+  std::map<std::string, std::map<std::string, Moves>> operators;
   for (const ComparedRow& row : comparison.rows) {
     if (std::isnan(row.ratio)) continue;
     const auto [name, variant] = operator_and_variant(row.name);
-    if (!name.empty()) operators[name][variant].push_back(std::log(row.ratio));
+    if (name.empty()) continue;
+    Moves& moves = operators[name][variant];
+    moves.log_ratios.push_back(std::log(row.ratio));
+    moves.slower = moves.slower || row.ratio_low > 1;
+    moves.faster = moves.faster || row.ratio_high < 1;
   }
-  const double moved = std::log1p(comparison.threshold);
   for (const auto& [name, variants] : operators) {
     if (variants.size() < 2 || variants.count("legacy") == 0) continue;
-    const auto all = [&variants = variants, moved](double sign) {
-      return std::all_of(variants.begin(), variants.end(),
-                         [&](const auto& variant) { return sign * median(variant.second) > moved; });
+    const auto all = [&variants = variants, &comparison](bool slower) {
+      return std::all_of(variants.begin(), variants.end(), [&](const auto& variant) {
+        return moved(variant.second, comparison.threshold, slower);
+      });
     };
-    if (!all(1) && !all(-1)) continue;
-    notes.push_back(name + ": every variant, legacy among them, is " + (all(1) ? "slower" : "faster") +
+    if (!all(true) && !all(false)) continue;
+    notes.push_back(name + ": every variant, legacy among them, is " + (all(true) ? "slower" : "faster") +
                     ": the machine or the toolchain moved, not the code");
   }
 }

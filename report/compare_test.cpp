@@ -277,21 +277,6 @@ TEST(Compare, EqualBinariesAreAnAATest) {
   EXPECT_TRUE(compare_files(quiet("a", 1, same), quiet("a", 1, {{"binary_sha256", "beef"}})).notes.empty());
 }
 
-TEST(Compare, WhereLegacyMovedTooTheMachineDid) {
-  const auto files = [](double legacy, double fresh) {
-    Files result = quiet("op/legacy/timer:graph", legacy);
-    for (std::size_t i = 0; i < result.size(); ++i) {
-      result[i]["benchmarks"].push_back(
-          row("op/new/timer:graph", fresh * (1 + 0.0005 * static_cast<double>(i % 3))));
-    }
-    return result;
-  };
-  const Comparison moved = compare_files(files(100, 10), files(105, 10.5));
-  EXPECT_TRUE(holds(moved.notes.at(0), "the machine or the toolchain moved")) << moved.notes.at(0);
-  EXPECT_EQ(moved.exit_code(), 1);
-  EXPECT_TRUE(compare_files(files(100, 10), files(100, 10.5)).notes.empty());
-}
-
 TEST(DayOf, ReadsBothFormsAndRefusesOthers) {
   EXPECT_EQ(day_of("1970-01-02"), 1);
   EXPECT_EQ(day_of("2016-08-02 17:44:46"), day_of("2016-08-02T00:00:00+00:00"));
