@@ -84,7 +84,7 @@ struct Comparison {
 };
 
 /// Compares two sides. Throws UsageError where they cannot be compared at all: no rows, baselines of
-/// different devices, a metric that no row has.
+/// different devices, a metric that no row has or that says nothing of the cases.
 Comparison compare(const Side& baseline, const Side& contender, const CompareOptions& options);
 
 }  // namespace strictbench

@@ -66,7 +66,8 @@ void add_compare_command(CLI::App& app, Action& action) {
                           "Smallest change that matters, as a fraction (default 0.01; 0.05 across sessions)");
   command->add_option("--alpha", arguments->alpha, "Error of the whole table (default 0.01)");
   command->add_option("--metric", arguments->metric,
-                      "real_time, cpu_time or a counter; *_per_second is a rate");
+                      "real_time (default), a counter, or of other programs' files cpu_time; more counts as "
+                      "slower, of a rate (*_per_second) less does");
   command->add_flag("--cross-machine", arguments->cross_machine,
                     "Show ratios across machines, never as more than inconclusive");
   add_delivery_options(*command, arguments->delivery);

@@ -17,6 +17,7 @@ using testing::Files;
 using testing::holds;
 using testing::Json;
 using testing::row;
+using testing::usage_error_of;
 
 const std::string legacy = "op/legacy/rows:1/timer:graph";
 const std::string fresh = "op/new/rows:1/timer:graph";
@@ -80,6 +81,21 @@ TEST(MachineMoved, ARowThatCannotTellIsNoObjectionAndOneThatWentTheOtherWayIs) {
   };
   expect_both_ways(rows(1, 10, noisy), rows(1.1, 11, noisy), true);
   expect_both_ways(rows(1, 10, quiet), rows(1.1, 9, quiet), false);
+}
+
+TEST(CpuTime, OfOurRowsIsRefusedAndOfOthersCompared) {
+  CompareOptions options;
+  options.metric = "cpu_time";
+  const Files ours{file_of({row(fresh, 49000, {{"cpu_time", 669}, {"check", 1}})})};
+  const Files others{file_of({row("BM_other/timer:cpu/manual_time", 7), row("BM_a", 7, {{"check", 1}})})};
+  for (const bool swapped : {false, true}) {
+    const std::string why =
+        usage_error_of([&] { compare_files(swapped ? others : ours, swapped ? ours : others, options); });
+    EXPECT_TRUE(holds(why, "--metric cpu_time: " + fresh)) << why;
+  }
+  EXPECT_EQ(compare_files(others, others, options).rows.size(), 2U);
+  options.metric = "real_time";
+  EXPECT_EQ(compare_files(ours, ours, options).rows.size(), 1U);
 }
 
 }  // namespace
