@@ -31,7 +31,9 @@ struct Arguments {
   bool force = false;
 };
 
-constexpr std::size_t most_objections = 10;
+// All of them stand in one line, which should still be read.
+constexpr std::size_t most_objections = 3;
+constexpr std::size_t longest_objection = 240;  // columns: a row's name and what is said of it, as a rule
 
 void check_name(const std::string& name) {
   const bool harmless =
@@ -48,10 +50,10 @@ void refuse_with(const std::vector<std::string>& reasons) {
   std::string text = "not accepted: ";
   for (std::size_t i = 0; i < reasons.size() && i < most_objections; ++i) {
     if (i > 0) text += "; ";
-    text += printable(reasons[i]);
+    text += shortened(printable(reasons[i]), longest_objection);
   }
   if (reasons.size() > most_objections) {
-    text += "; and " + std::to_string(reasons.size() - most_objections) + " more reasons";
+    text += "; and " + counted(reasons.size() - most_objections, "more reason");
   }
   throw UsageError(text);
 }
@@ -118,11 +120,12 @@ int run(const Arguments& arguments) {
   std::size_t rows = 0;
   for (const Evidence& evidence : real.benchmarks) rows += evidence.has_number() ? 1 : 0;
   write_stdout([&](std::ostream& out) {
-    out << "accepted " << rows << (rows == 1 ? " row" : " rows") << " of " << real.sessions.size()
-        << (real.sessions.size() == 1 ? " session" : " sessions") << " as " << printable(file.string())
-        << "\n";
+    out << "accepted " << counted(rows, "row") << " of " << counted(real.sessions.size(), "session") << " as "
+        << printable(file.string()) << "\n";
     if (rows < real.benchmarks.size()) {
-      out << real.benchmarks.size() - rows << " rows were skipped and are not in it\n";
+      out << counted(real.benchmarks.size() - rows, "row was skipped and is not in it",
+                     "rows were skipped and are not in it")
+          << "\n";
     }
     for (const std::string& note : notes) out << "note: " << printable(note) << "\n";
   });

@@ -236,6 +236,23 @@ class Accept(Commands):
                 self.assertIn(word, self.refused("accept", self.result(name, **arguments), "--baselines", "b"))
         self.assertFalse((self.folder / "b").exists())
 
+    def test_many_refusals_are_one_line_that_can_be_read(self) -> None:
+        bad = [error(f"op/new/rows:{n}/{'x' * 5000}/timer:graph", "boom") for n in range(1, 12)]
+        for count, rest in ((3, "boom\n"), (4, "; and 1 more reason\n"), (11, "; and 8 more reasons\n")):
+            err = self.refused("accept", self.result(f"r{count}", extra=bad[:count]), "--baselines", "b")
+            self.assertTrue(err.endswith(rest), err[-200:])
+            self.assertLess(len(err), 1000)
+            for n in (1, 2, 3):
+                self.assertRegex(err, rf"op/new/rows:{n}/x+\.\.\.x+/timer:graph failed: boom")
+
+    def test_skipped_rows_are_counted(self) -> None:
+        missing = [{"name": f"op/big/rows:{n}/timer:graph", "skipped": True, "skip_message": "no room"} for n in (1, 2)]
+        for count, words in ((1, "1 row was skipped and is not in it"), (2, "2 rows were skipped and are not in it")):
+            result = self.result(f"r{count}", extra=missing[:count])
+            code, out, _ = self.run_program("accept", result, "--baselines", f"b{count}")
+            self.assertEqual(code, 0)
+            self.assertIn(f"\n{words}\n", out)
+
     def test_names_and_folders(self) -> None:
         a = self.result("a")
         for name in ("../x", "a/b", ".hidden", "", "published"):

@@ -45,7 +45,8 @@ void write_markdown(std::ostream& out, const Comparison& comparison) {
       out << " | " << cell(row.reason) << " |\n";
     }
   }
-  if (shown < comparison.rows.size()) out << "\n" << comparison.rows.size() - shown << " more rows.\n";
+  if (shown < comparison.rows.size())
+    out << "\n" << counted(comparison.rows.size() - shown, "more row") << ".\n";
 }
 
 void write_junit(std::ostream& out, const Comparison& comparison) {

@@ -13,7 +13,7 @@
 namespace strictbench {
 namespace {
 
-std::string rows(std::size_t count) { return std::to_string(count) + (count == 1 ? " row" : " rows"); }
+std::string rows(std::size_t count) { return counted(count, "row"); }
 
 std::string percent(double fraction) { return fixed(100 * fraction, fraction < 0.1 ? 2 : 1) + " %"; }
 

@@ -127,7 +127,8 @@ void write_text(std::ostream& out, const Comparison& comparison, bool colour) {
     out << "\n";
     if (!rows.empty()) write_rows(out, rows, colour);
     if (hidden > 0) {
-      out << hidden << (quiet ? " rows the same or skipped" : " more rows")
+      out << (quiet ? counted(hidden, "row the same or skipped", "rows the same or skipped")
+                    : counted(hidden, "more row"))
           << "; --format json lists every row\n";
     }
   }

@@ -168,7 +168,7 @@ class KernelCsv {
       const bool blank = fields.size() == 1 && fields[0].empty();
       if (blank) break;
       if (fields.size() != columns_.count) {
-        refuse(line, "has " + std::to_string(fields.size()) + " fields where the header has " +
+        refuse(line, "has " + counted(fields.size(), "field") + " where the header has " +
                          std::to_string(columns_.count) + "; is the file cut off?");
       }
       if (trimmed(fields[columns_.name]).empty()) refuse(line, "has nothing as its Name");

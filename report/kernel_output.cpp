@@ -56,8 +56,7 @@ Grid grid_of(const KernelTable& table) {
   for (std::size_t i = 0; i < std::min(table.rows.size(), most_rows); ++i) {
     add_row(grid, table.rows[i], remark(table.rows[i]));
   }
-  add_row(grid, table.total,
-          std::to_string(table.rows.size()) + (table.rows.size() == 1 ? " kernel" : " kernels"));
+  add_row(grid, table.total, counted(table.rows.size(), "kernel"));
   return grid;
 }
 
@@ -70,8 +69,9 @@ std::string rest(const KernelTable& table) {
     if (table.rows[i].before) before += table.rows[i].before->total_ns;
     if (table.rows[i].after) after += table.rows[i].after->total_ns;
   }
-  return std::to_string(table.rows.size() - most_rows) + " smaller kernels are not shown (together " +
-         readable_time(before) + " before, " + readable_time(after) + " after); --format json has all";
+  return counted(table.rows.size() - most_rows, "smaller kernel is", "smaller kernels are") +
+         " not shown (together " + readable_time(before) + " before, " + readable_time(after) +
+         " after); --format json has all";
 }
 
 /// In ASCII, so that a terminal obeys no name.

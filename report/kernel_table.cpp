@@ -60,7 +60,10 @@ class Summer {
                       " full names; before: " + listed(full_names_[i].before) +
                       "; after: " + listed(full_names_[i].after));
     }
-    if (more > 0) found.push_back(std::to_string(more) + " more kernels sum up several full names each");
+    if (more > 0) {
+      found.push_back(counted(more, "more kernel sums up several full names",
+                              "more kernels sum up several full names each"));
+    }
     return found;
   }
 
@@ -129,8 +132,7 @@ void note_controls(KernelTable& table) {
     if (!row.control || (!alone && !row.moved) || ++count > most_notes) continue;
     table.notes.push_back(note_of_control(row));
   }
-  if (count > most_notes)
-    table.notes.push_back(std::to_string(count - most_notes) + " more controls like these");
+  if (count > most_notes) table.notes.push_back(counted(count - most_notes, "more control") + " like these");
 }
 
 void note_devices(const KernelSide& before, const KernelSide& after, KernelTable& table) {

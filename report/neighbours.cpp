@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 // The threshold of a comparison across sessions: what differs by more is more than the machine's doing.
 constexpr double apart = 0.05;
 
-std::string rows(std::size_t count) { return std::to_string(count) + (count == 1 ? " row" : " rows"); }
+std::string rows(std::size_t count) { return counted(count, "row"); }
 
 /// The sessions of a row that can be told from others, by boot and GPU.
 std::set<std::pair<std::string, std::string>> sessions_of(const Side& side, const Evidence& evidence) {
@@ -94,7 +94,7 @@ std::vector<std::string> neighbour_notes(const Side& side, const std::vector<Nei
       if (moved++ == 0) first = evidence.name + " by " + readable_change(ratio);
     }
     if (shared == 0) continue;
-    std::string note = rows(shared) + " stand in " + neighbour.file +
+    std::string note = counted(shared, "row stands", "rows stand") + " in " + neighbour.file +
                        " too: the two count together, as sessions of one baseline";
     if (moved > 0) {
       note += "; " + rows(moved) + " of them moved by more than " + fixed(100 * apart, 0) + " %, first " +

@@ -291,8 +291,8 @@ SpeedupTable make_table(const Side& result, const std::vector<Side>& published) 
   SpeedupTable table;
   table.notes = result.notes;
   if (result.suspect > 0) {
-    table.notes.push_back(std::to_string(result.suspect) + " of " + std::to_string(result.rows_read) +
-                          " rows left out: the machine was throttled or shared while they were measured");
+    table.notes.push_back(std::to_string(result.suspect) + " of " + counted(result.rows_read, "row") +
+                          " left out: the machine was throttled or shared while they were measured");
   }
   add_header(result, table);
   Sorter sorter(table);
@@ -308,8 +308,9 @@ SpeedupTable make_table(const Side& result, const std::vector<Side>& published) 
   }
   sorter.pair_up();
   if (other_names > 0) {
-    table.notes.push_back(std::to_string(other_names) +
-                          " rows are not named operator/variant/.../timer:... and stand in no table");
+    const std::string where = " named operator/variant/.../timer:... and ";
+    table.notes.push_back(counted(other_names, "row is not" + where + "stands in no table",
+                                  "rows are not" + where + "stand in no table"));
   }
   for (const Side& side : published) add_published(result, side, sorter, table);
   return table;

@@ -118,7 +118,7 @@ void write_table_text(std::ostream& out, const SpeedupTable& table) {
   for (const std::string& line : timer_lines(table)) out << printable(line) << "\n";
   for (const std::string& line : notes_above(table)) out << printable(line) << "\n";
   for (const std::string& note : table.notes) out << "note: " << printable(note) << "\n";
-  if (table.bad_rows > 0) out << table.bad_rows << " wrong or failed rows, shown without a time\n";
+  if (table.bad_rows > 0) out << counted(table.bad_rows, "wrong or failed row") << ", shown without a time\n";
   for (const OperatorTable& group : table.operators) {
     out << "\n";
     grid_of(table, group).write_text(out);
@@ -135,12 +135,12 @@ void write_table_markdown(std::ostream& out, const SpeedupTable& table) {
   for (const std::string& line : notes_above(table)) out << "- " << markdown_text(line) << "\n";
   for (const std::string& note : table.notes) out << "- note: " << markdown_text(note) << "\n";
   if (table.bad_rows > 0)
-    out << "- **" << table.bad_rows << " wrong or failed rows**, shown without a time\n";
+    out << "- **" << counted(table.bad_rows, "wrong or failed row") << "**, shown without a time\n";
   for (const OperatorTable& group : table.operators) {
     out << "\n";
     grid_of(table, group, most_markdown_lines).write_markdown(out);
     if (group.lines.size() > most_markdown_lines)
-      out << "\n" << group.lines.size() - most_markdown_lines << " more lines.\n";
+      out << "\n" << counted(group.lines.size() - most_markdown_lines, "more line") << ".\n";
     if (const std::string note = control_note(group); !note.empty())
       out << "\n" << markdown_text(note) << "\n";
   }
@@ -152,9 +152,6 @@ void write_table_markdown(std::ostream& out, const SpeedupTable& table) {
 std::string headline(const SpeedupTable& table) {
   std::size_t lines = 0;
   for (const OperatorTable& group : table.operators) lines += group.lines.size();
-  const auto counted = [](std::size_t count, const char* what) {
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-  };
   std::string text = counted(table.operators.size(), "operator") + ", " + counted(lines, "line");
   if (table.bad_rows > 0) text += ", " + counted(table.bad_rows, "wrong or failed row");
   return text;

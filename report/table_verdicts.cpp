@@ -35,8 +35,7 @@ void add_verdicts(SpeedupTable& table, const Comparison& comparison, const std::
     if (row.verdict != Verdict::missing || ++missing > most_named) continue;
     table.notes.push_back("missing: " + row.name + (row.reason.empty() ? "" : ": " + row.reason));
   }
-  if (missing > most_named)
-    table.notes.push_back("missing: " + std::to_string(missing - most_named) + " more rows");
+  if (missing > most_named) table.notes.push_back("missing: " + counted(missing - most_named, "more row"));
 }
 
 }  // namespace strictbench

@@ -214,6 +214,11 @@ std::string speedup_text(double speedup) {
   return fixed(speedup, speedup < 0.0995 ? 4 : speedup < 9.995 ? 2 : speedup < 99.95 ? 1 : 0) + " x";
 }
 
+std::string counted(std::size_t count, std::string_view one, std::string_view many) {
+  const std::string noun(count == 1 || many.empty() ? one : many);
+  return std::to_string(count) + " " + noun + (count != 1 && many.empty() ? "s" : "");
+}
+
 std::string readable_number(double value) {
   constexpr std::array<const char*, 5> prefixes{"", " k", " M", " G", " T"};
   std::size_t step = 0;

@@ -183,7 +183,8 @@ def headline(document: dict[str, Any]) -> list[str]:
     settings = document.get("settings") or {}
     processes = [timer.get("processes") for timer in document["timers"] if whole(timer.get("processes"))]
     drawn = f" drawn from {min(processes)}" if processes else ""
-    second = [f"{plain(str(settings.get('sides', '?')))} processes a side{drawn}"]
+    sides = settings.get("sides", "?")
+    second = [f"{plain(str(sides))} {'process' if sides == 1 else 'processes'} a side{drawn}"]
     second += [f"{key} {percent(settings[key])}" for key in ("threshold", "alpha") if finite(settings.get(key))]
     second.append("columns: percent of comparisons")
     return ["  ·  ".join(first), "  ·  ".join(second)]

@@ -112,6 +112,8 @@ class Picture(unittest.TestCase):
         for text in ("NVIDIA H200", "2026-11-29 19:02", "commit 0123456789ab with local changes", "driver 580.95",
                      "CUDA 13.0", "10 processes a side drawn from 60", "threshold 1 %", "alpha 1 %"):
             self.assertIn(text, head)
+        self.made["settings"]["sides"] = 1
+        self.assertIn("1 process a side drawn from 60", "\n".join(self.texts()))
 
     def test_what_is_not_known_is_said(self) -> None:
         for key in ("device_name", "date", "commit", "context", "settings"):

@@ -291,7 +291,9 @@ def footnotes(results: Results) -> list[str]:
     if any(measured.floors for variants in results.cases.values() for measured in variants.values()):
         right += " Floor: the least time the hardware allows."
     if results.unnamed:
-        right += f" {results.unnamed} rows without operator and variant in their name are left out."
+        rows = "row without operator and variant in its name is" if results.unnamed == 1 else \
+            "rows without operator and variant in their name are"
+        right += f" {results.unnamed} {rows} left out."
     return [dots, right]
 
 

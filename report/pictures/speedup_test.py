@@ -124,6 +124,13 @@ class Picture(unittest.TestCase):
         write(self.folder, 0, [row(FOLD.format("legacy", 64), 50), row(FOLD.format("new", 64), 100)])
         self.assertEqual(self.texts().count("0.500×"), 1)
 
+    def test_rows_of_no_case_are_counted(self) -> None:
+        for count, words in ((1, "1 row without operator and variant in its name is left out."),
+                             (2, "2 rows without operator and variant in their name are left out.")):
+            others = [{**row("", 1), "name": f"BM{n}"} for n in range(count)]
+            write(self.folder, 0, [row(FOLD.format("new", 64), 10), *others])
+            self.assertTrue(any(text.endswith(words) for text in self.texts()), words)
+
     def test_one_panel_an_operator(self) -> None:
         gemm = "dw_gemm/{}/tokens:8/in:4096/out:12288/dtype:bf16/timer:graph"
         write(self.folder, 0, [row(FOLD.format("legacy", 64), 400), row(FOLD.format("new", 64), 10)])
