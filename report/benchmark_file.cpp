@@ -25,6 +25,11 @@ void BenchmarkRow::clear() {
 
 namespace {
 
+// What a row states that names no unit is an unknown one. Only a row that states none means ns, the default
+// of Google Benchmark, which writes one of ns, us, ms and s on every row that has a time.
+constexpr std::string_view empty_unit = "(empty)";
+constexpr std::string_view unit_without_text = "(no text)";
+
 constexpr double unknown_tolerance = std::numeric_limits<double>::infinity();
 
 /// The fields of a row that matter to a reader. Everything else is passed over.
@@ -158,6 +163,7 @@ class Handler {
     } else if (in_row()) {
       field_ = field_of(key);
       is_metric_ = key == metric_;
+      if (field_ == Field::time_unit) row_.time_unit = unit_without_text;  // unless a text follows
     } else if (in_context()) {
       key_ = key;
     }
@@ -230,6 +236,7 @@ class Handler {
     if (is_metric_) row_.metric = no_number;
     if (field_ == Field::tolerance) row_.tolerance = unknown_tolerance;
     if (std::string* const place = text_of(field_)) place->swap(value);
+    if (field_ == Field::time_unit && row_.time_unit.empty()) row_.time_unit = empty_unit;
   }
 
   /// Where the row keeps the number of a field; null for fields that hold none.

@@ -19,7 +19,7 @@ struct BenchmarkRow {
   std::string run_name;
   std::string run_type;        // "iteration", "aggregate", or empty in files older than 2018
   std::string aggregate_name;  // "mean", "median", ...
-  std::string time_unit;
+  std::string time_unit;       // empty where the row states none
   std::string error_message;
   std::string skip_message;
   std::string provenance;

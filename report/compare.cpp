@@ -108,7 +108,14 @@ class Comparer {
                  " is left: the machine was throttled or shared while it was measured");
       return;
     }
-    if (b.units_differ || c.units_differ || b.unit != c.unit || b.unit_name != c.unit_name) {
+    // Of two unknown units nobody can tell whether they are one, whatever their names.
+    const std::string before = b.no_times();
+    const std::string after = c.no_times();
+    if (!before.empty() || !after.empty()) {
+      decide(row, Verdict::incomparable, after.empty() ? "the baseline's row: " + before : after);
+      return;
+    }
+    if (b.unit != c.unit) {
       decide(row, Verdict::incomparable, "the units of the numbers differ in kind");
       return;
     }

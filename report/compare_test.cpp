@@ -176,15 +176,26 @@ TEST(Compare, BuildTypes) {
   EXPECT_EQ(verdict({{"build_type", "debug"}}, {{"build_type", "release"}}), Verdict::incomparable);
 }
 
-TEST(Compare, UnitsOfAnotherKindStayIncomparable) {
+TEST(Compare, UnitsThatAreNotKnownStayIncomparable) {
   CompareOptions options;
   options.cross_machine = true;
-  EXPECT_EQ(compare_rows({row("a", 1)}, {row("a", 1, {{"time_unit", "ticks"}})}, options).rows.at(0).verdict,
-            Verdict::incomparable);
-  EXPECT_NE(compare_rows({row("a", 1, {{"time_unit", "ticks"}})}, {row("a", 1, {{"time_unit", "ticks"}})})
-                .rows.at(0)
-                .verdict,
-            Verdict::incomparable);
+  const Json good = row("a", 1000);
+  for (const Json& unit : {Json("ticks"), Json(""), Json("US"), Json(" us"), Json(nullptr), Json(1),
+                           Json::array({"us"}), Json{{"unit", "us"}}}) {
+    const Json bad = row("a", 1, {{"time_unit", unit}});
+    for (const auto& [before, after] : {std::pair{good, bad}, std::pair{bad, good}, std::pair{bad, bad}}) {
+      const Comparison comparison = compare_rows({before}, {after}, options);
+      EXPECT_EQ(comparison.rows.at(0).verdict, Verdict::incomparable) << unit;
+      EXPECT_TRUE(holds(comparison.rows.at(0).reason, "its time_unit is \"")) << comparison.rows.at(0).reason;
+      EXPECT_EQ(comparison.exit_code(), 3) << unit;
+    }
+  }
+  EXPECT_TRUE(holds(compare_rows({row("a", 1, {{"time_unit", ""}})}, {good}).rows.at(0).reason,
+                    "the baseline's row: its time_unit is \"(empty)\", and ns, us, ms and s are known"));
+  // Without any it is Google Benchmark's default, ns.
+  Json bare = good;
+  bare.erase("time_unit");
+  EXPECT_EQ(compare_rows({good}, {bare}).rows.at(0).ratio, 1);
 }
 
 TEST(Compare, WhatIsLeftOfSuspectRowsMustBeEnough) {

@@ -88,6 +88,7 @@ std::vector<std::string> neighbour_notes(const Side& side, const std::vector<Nei
     for (const Evidence& evidence : side.benchmarks) {
       const Evidence* const other = counterpart(neighbour.side, evidence.name);
       if (other == nullptr || !other->has_number() || !evidence.has_number()) continue;
+      if (!other->no_times().empty()) continue;
       ++shared;
       const double ratio = figures_of(evidence).median / figures_of(*other).median;
       if (std::abs(std::log(ratio)) <= std::log1p(apart)) continue;

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Iterator, Optional
 
+from words import plain
+
 A_SECOND = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
 SHORTEST, LONGEST = 1e-12, 1e9  # seconds; beyond these a number is no measured time
 
@@ -124,12 +126,21 @@ def parse_name(name: str) -> Optional[tuple[Case, str]]:
     return Case(parts[0], tuple(shape)), parts[1]
 
 
+def unknown_unit(row: dict[str, Any]) -> str:
+    """Why a row's unit is none that a time can be read by, or nothing. Without any it is Google Benchmark's default."""
+    unit = row.get("time_unit", "ns")
+    if isinstance(unit, str) and unit in A_SECOND:
+        return ""
+    said = unit or "(empty)" if isinstance(unit, str) else "(no text)"
+    return f'its time_unit is "{plain(said)}", and ns, us, ms and s are known'
+
+
 def seconds(row: dict[str, Any]) -> Optional[float]:
     """The row's time, or None where it is none: zero, negative, NaN, infinite, absurd or without a known unit."""
-    time, per_second = row.get("real_time"), A_SECOND.get(str(row.get("time_unit", "ns")))
-    if type(time) not in (int, float) or per_second is None or not 0 < time < 1e30:
+    time = row.get("real_time")
+    if type(time) not in (int, float) or unknown_unit(row) or not 0 < time < 1e30:
         return None
-    value = time / per_second
+    value = time / A_SECOND[row.get("time_unit", "ns")]
     return value if SHORTEST <= value <= LONGEST else None
 
 
@@ -153,6 +164,8 @@ def trouble(row: dict[str, Any]) -> Optional[tuple[str, str]]:
         return ("wrong" if message.startswith("check failed:") else "failed"), message
     if row.get("skipped"):
         return "skipped", str(row.get("skip_message", message))
+    if why := unknown_unit(row):
+        return "failed", why
     if seconds(row) is None:
         time = row.get("real_time")
         number = type(time) in (int, float) and -math.inf < time < math.inf

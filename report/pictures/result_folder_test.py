@@ -93,6 +93,17 @@ class Reading(unittest.TestCase):
                 self.assertEqual(variants["new"].status(), status)
                 self.assertIsNone(variants["new"].time())
 
+    def test_a_unit_that_is_not_known_is_said_and_none_means_nanoseconds(self) -> None:
+        for unit, said in (("fortnights", "fortnights"), ("", "(empty)"), ("US", "US"), ("us\n", "us\\n"),
+                           (None, "(no text)"), (["us"], "(no text)"), (1, "(no text)")):
+            with self.subTest(unit):
+                variants = self.read_one(row(LEGACY, 300), row(NEW, 5, unit))
+                self.assertEqual((variants["new"].status(), variants["new"].message()),
+                                 ("failed", f'its time_unit is "{said}", and ns, us, ms and s are known'))
+        bare = row(NEW, 5)
+        del bare["time_unit"]
+        self.assertEqual(self.read_one(row(LEGACY, 300), bare)["new"].time(), 5e-9)
+
     def test_aggregates_of_suspect_rows_are_no_times(self) -> None:
         def aggregate(kind: str, time: float, suspect: float) -> dict:
             return row(NEW, time, run_name=NEW, run_type="aggregate", aggregate_name=kind, suspect=suspect) | {
