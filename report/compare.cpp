@@ -113,6 +113,11 @@ class Comparer {
     const std::string before = b.no_times();
     const std::string after = c.no_times();
     if (!before.empty() || !after.empty()) {
+      // A row is shown in one unit: what is not in it would be off by thousands.
+      if (!before.empty()) row.baseline.median = no_number;
+      if (!after.empty()) row.contender.median = no_number;
+      row.unit = Unit::time;
+      row.unit_name = "ns";
       decide(row, Verdict::incomparable, after.empty() ? "the baseline's row: " + before : after);
       return;
     }

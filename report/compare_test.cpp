@@ -188,6 +188,10 @@ TEST(Compare, UnitsThatAreNotKnownStayIncomparable) {
       EXPECT_EQ(comparison.rows.at(0).verdict, Verdict::incomparable) << unit;
       EXPECT_TRUE(holds(comparison.rows.at(0).reason, "its time_unit is \"")) << comparison.rows.at(0).reason;
       EXPECT_EQ(comparison.exit_code(), 3) << unit;
+      // No number is shown by the unit of another.
+      EXPECT_EQ(std::isnan(comparison.rows.at(0).baseline.median), before == bad);
+      EXPECT_EQ(std::isnan(comparison.rows.at(0).contender.median), after == bad);
+      EXPECT_EQ(comparison.rows.at(0).unit_name, "ns");
     }
   }
   EXPECT_TRUE(holds(compare_rows({row("a", 1, {{"time_unit", ""}})}, {good}).rows.at(0).reason,
