@@ -82,11 +82,17 @@ class Names(unittest.TestCase):
     def result(self, name: str, factor: float = 1.0, **more: Any) -> str:
         """A result folder, hostile all through: names, device, commit, notes, messages."""
         word = "$(touch touched)<script>\x1b[2J"
-        self.write(f"{name}/op.0.json", self.rows(factor), **{"boot_id": name, **more})
+        processes = []
+        for index, operator in enumerate(sorted({case.split("/")[0] for case in NAMES})):
+            cases = [case for case in NAMES if case.split("/")[0] == operator]
+            file = "op.0.json" if operator == "op" else f"other{index}.0.json"
+            self.write(f"{name}/{file}", [row for row in self.rows(factor) if row["name"] in cases],
+                       **{"boot_id": name, **more})
+            processes.append(make_seeds.process(0, operator=operator, file=file, cases=cases))
         problem = {"case": NAMES[0], "state": "failed", "reason": word}
         lost = make_seeds.process(1, status="crashed", reason=word, cases=NAMES, problems=[problem], operator="op")
         (self.folder / name / "run.json").write_text(make_seeds.run(
-            make_seeds.process(0, cases=NAMES), lost, commit="../../touched", notes=[word], gpu_name="NVIDIA H200",
+            *processes, lost, commit="../../touched", notes=[word], gpu_name="NVIDIA H200",
             not_selected=[word]))
         return name
 
