@@ -40,6 +40,7 @@ struct alignas(n * sizeof(Element) < 16 ? n * sizeof(Element) : 16) Several {
   Element elements[n];
 };
 
+/// Rounds `n` sums to the type of `to`, aligned to a lane's piece of its row, and stores them.
 template <class Weight, int n>
 __device__ void store_rounded(Weight* to, const float (&sums)[n]) {
   std::uint32_t words[n * sizeof(Weight) / sizeof(std::uint32_t)];
