@@ -91,9 +91,6 @@ void cpu_sort_ids_by_key(const Args& args, const std::int64_t* keys, Stream stre
 /// is negative or that they do not take.
 std::size_t sort_workspace_bytes(std::int64_t tokens);
 
-/// Throws std::invalid_argument unless sorted.workspace serves the CUDA sorts.
-void validate_workspace(const Args& args);
-
 /// The same order in 32 bits, where tokens and vocab fit them.
 struct NarrowOrder {
   const std::uint32_t* ids;        ///< [tokens]; those outside [0, vocab) are `vocab`, and last
@@ -104,10 +101,9 @@ struct NarrowOrder {
 /// - 1.
 NarrowOrder sort_ids_narrow(const Args& args, Stream stream);
 
-void hot_and_cold_whole(const Args& args,
-                        Stream stream);              // CUDA: sorts while it zeroes a first part, adds runs
-void sorted_whole(const Args& args, Stream stream);  // CUDA: zeroes dweight, sorts, walks the runs
-void cpu_sorted_whole(const Args& args, Stream stream);  // CPU: the same
+void hot_and_cold_whole(const Args& args, Stream stream);  // CUDA: sorts, adds runs and zeroes other rows
+void sorted_whole(const Args& args, Stream stream);        // CUDA: zeroes dweight, sorts, walks the runs
+void cpu_sorted_whole(const Args& args, Stream stream);    // CPU: the same
 
 /// The backward kernel alone, as published: what it needs sorted and zeroed comes from outside.
 inline constexpr Variant<Args> variants[] = {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -110,18 +111,27 @@ std::vector<std::int64_t> runs_of_many_lengths() {
                       193, 97,  97, 97,   97, 97, 97, 97, 97, 97, 97, 97, 97, 12,  13,  97,  2500});
 }
 
+/// What counts as long depends on how many tokens there are.
+std::vector<std::int64_t> few_runs() {
+  return ids_in_runs({1, 33, 33, 33, 33, 32, 31, 34, 2, 64, 65, 47, 3, 300, 17, 16, 12, 33, 33});
+}
+std::vector<std::int64_t> more_runs() {
+  return ids_in_runs({65, 65,  65, 65, 64, 63, 66, 1,  2,  128, 129, 127, 33, 32,
+                      96, 900, 97, 11, 65, 65, 65, 13, 14, 65,  64,  1,   24, 25});
+}
+
 class EmbeddingBackwardRuns : public testing::TestWithParam<Dtype> {};
 
 TEST_P(EmbeddingBackwardRuns, OfAnyLength) {
-  const std::vector<std::int64_t> ids = runs_of_many_lengths();
-  for (const Dtype weight_type : test::dtypes) {
+  for (const auto& ids : {few_runs(), more_runs(), runs_of_many_lengths()}) {
     const Shape shape{static_cast<std::int64_t>(ids.size()), 120, 136};
-    expect_all_variants({.shape = shape,
-                         .ids = ids,
-                         .grad = some_grad(shape, GetParam()),
-                         .grad_type = GetParam(),
-                         .weight_type = weight_type,
-                         .extra_stride = 8});
+    for (const Dtype weight_type : test::dtypes)
+      expect_all_variants({.shape = shape,
+                           .ids = ids,
+                           .grad = some_grad(shape, GetParam()),
+                           .grad_type = GetParam(),
+                           .weight_type = weight_type,
+                           .extra_stride = 8});
   }
 }
 INSTANTIATE_TEST_SUITE_P(EmbeddingBackward, EmbeddingBackwardRuns, testing::ValuesIn(test::dtypes),
@@ -139,6 +149,21 @@ TEST(EmbeddingBackward, RunsInRowsOfAnyWidth) {
     some.assign(some.size(), 7);
     expect_all_variants({.shape = shape, .ids = some, .grad = some_grad(shape)});
   }
+}
+
+/// Searches among the ids look at 64 or 256 places at once: their numbers, one less and one more.
+TEST(EmbeddingBackward, AsManyTokensAsASearchLooksAt) {
+  for (const std::int64_t looks : {65, 257})
+    for (const std::int64_t times : {std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, looks})
+      for (const std::int64_t more : {-1, 0, 1}) {
+        const std::int64_t tokens = times * looks + more;
+        const Shape shape{tokens, tokens, 8};
+        Case c{.shape = shape, .ids = {}, .grad = some_grad(shape)};
+        c.ids.assign(static_cast<std::size_t>(tokens), tokens - 1);
+        expect_all_variants(c, Legacy::left_out);
+        std::iota(c.ids.begin(), c.ids.end(), 0);
+        expect_all_variants(c, Legacy::left_out);
+      }
 }
 
 TEST(EmbeddingBackward, TheFarthestIdsOfATypeAreDropped) {

@@ -8,14 +8,15 @@ namespace strictbench::embedding_backward {
 namespace {
 
 constexpr int copiers = threads / 32 - 1;
-constexpr int boundaries = 32;  // at most, that a block looks at: every long_run-th place of the order is one
+constexpr int boundaries =
+    32;  // at most, that a block looks at: every `long_run`-th place of the order is one
 /// 32 KB, so that four blocks of either kind fit a multiprocessor: of 16 reads a stage.
 template <class Grad>
 using Ring = strip::Ring<Grad, 1, 4, 1, 16 * strip::rows_at_once<Grad>>;
 
 struct LongRun {
-  std::int64_t start;  // its first place in the order
-  int rows;            // 0 where it turned out not to be long
+  int start;  // its first place in the order
+  int rows;   // 0 where it turned out not to be long
 };
 
 /// What copying warp `copier` does: every `copiers`-th stage of all the runs' rows, `width` columns of each
@@ -33,9 +34,12 @@ __device__ void copy_runs(const Job<Grad, Weight, Index>& job, Ring<Grad>& ring,
   // Where rows lie is looked up three of this warp's stages ahead, whichever run they are of: a lane for each
   // of 32 rows at a time.
   constexpr int looks = stage_rows / 32;
+  const auto pieces_apart = static_cast<std::uint32_t>(job.grad_stride / piece<Grad>);
+  const bool inside = lanes.column < width;
+  const auto* const pieces = reinterpret_cast<const uint4*>(grad + (inside ? lanes.column : 0));
   struct Places {
-    int of[looks];
-    int rows;  // of the stage that there are; 0 behind the last one
+    std::uint32_t of[looks];  // in pieces
+    int rows;                 // of the stage that there are; 0 behind the last one
   };
   int run = 0;
   int from = 0;  // in the run
@@ -52,7 +56,8 @@ __device__ void copy_runs(const Job<Grad, Weight, Index>& job, Ring<Grad>& ring,
     for (int i = 0; i < looks; ++i) {
       found.of[i] = 0;
       if (i * 32 + lane < found.rows)  // below 2^31, as tokens are
-        found.of[i] = static_cast<int>(job.positions[runs[run].start + from + i * 32 + lane]);
+        found.of[i] =
+            static_cast<std::uint32_t>(job.positions[runs[run].start + from + i * 32 + lane]) * pieces_apart;
     }
   };
   unsigned stage = static_cast<unsigned>(copier);
@@ -72,8 +77,9 @@ __device__ void copy_runs(const Job<Grad, Weight, Index>& job, Ring<Grad>& ring,
 #pragma unroll
       for (int i = 0; i < 32 / Lanes::rows_a_step; ++i) {
         const int r = i * Lanes::rows_a_step + lanes.row;
-        const std::int64_t place = __shfl_sync(0xffffffffu, now.of[look], r);
-        lanes.copy(ring.rows[slot][look * 32 + r], grad + place * job.grad_stride, look * 32 + r < now.rows);
+        const std::uint32_t row = __shfl_sync(0xffffffffu, now.of[look], r);
+        strip::copy_piece(&ring.rows[slot][look * 32 + r][lanes.column], pieces + row,
+                          inside && look * 32 + r < now.rows);
       }
     }
     ring.full[slot].arrive_after_copies();
@@ -92,23 +98,21 @@ __device__ void copy_runs(const Job<Grad, Weight, Index>& job, Ring<Grad>& ring,
 template <class Grad, class Weight, class Index>
 __device__ void fold_long_runs(const Job<Grad, Weight, Index>& job, Ring<Grad>& ring, unsigned strip_index,
                                unsigned group, unsigned groups) {
-  __shared__ std::int64_t insides[boundaries];  // of runs that may be long
-  __shared__ std::int64_t starts[boundaries];
-  __shared__ std::int64_t ends[boundaries];
+  __shared__ int insides[boundaries];  // of runs that may be long
+  __shared__ int starts[boundaries];
+  __shared__ int ends[boundaries];
   __shared__ LongRun runs[boundaries];
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const std::int64_t tokens = job.shape.tokens;
+  const auto tokens = static_cast<int>(job.shape.tokens);
 
   // Every warp for itself, all four looks under way at once.
-  const std::int64_t boundary = (std::int64_t{lane} * groups + group) * long_run;
-  const auto id_at = [&](std::int64_t place) {
-    return job.ids[min(max(place, std::int64_t{0}), tokens - 1)];
-  };
+  const int boundary = (lane * static_cast<int>(groups) + static_cast<int>(group)) * job.long_run;
+  const auto id_at = [&](int place) { return job.ids[min(max(place, 0), tokens - 1)]; };
   const Index id = id_at(boundary);
-  const Index half_on = id_at(boundary + long_run / 2);
-  const Index half_back = id_at(boundary - long_run / 2);
-  const Index back = id_at(boundary - long_run);
+  const Index half_on = id_at(boundary + job.long_run / 2);
+  const Index half_back = id_at(boundary - job.long_run / 2);
+  const Index back = id_at(boundary - job.long_run);
   const bool mine = boundary < tokens && job.in_range(id) && (boundary == 0 || back != id) &&
                     (half_on == id || half_back == id);
   const unsigned all = __ballot_sync(0xffffffffu, mine);
@@ -117,20 +121,20 @@ __device__ void fold_long_runs(const Job<Grad, Weight, Index>& job, Ring<Grad>& 
   if (warp == 0 && mine) insides[__popc(all & ((1u << lane) - 1))] = boundary;
   ring.init(1);  // and insides are there
   for (int k = warp; k < 2 * found; k += threads / 32) {
-    const std::int64_t inside = insides[k / 2];
+    const int inside = insides[k / 2];
     const Index run = job.ids[inside];
     const bool before = k % 2 == 0;
-    const std::int64_t place =
-        first_not<8>(job.ids, before ? max(inside - long_run, std::int64_t{0}) : inside + 1,
-                     before ? inside : tokens, [&](Index at) { return before ? at < run : at <= run; });
+    const int place =
+        first_not<2, 48>(job.ids, before ? max(inside - job.long_run, 0) : inside + 1,
+                         before ? inside : tokens, [&](Index at) { return before ? at < run : at <= run; });
     if (lane == 0) (before ? starts : ends)[k / 2] = place;
   }
   __syncthreads();
   if (static_cast<int>(threadIdx.x) < found) {
-    const std::int64_t start = starts[threadIdx.x];
-    const auto rows = static_cast<int>(ends[threadIdx.x] - start);
+    const int start = starts[threadIdx.x];
+    const int rows = ends[threadIdx.x] - start;
     runs[threadIdx.x] = {.start = start,
-                         .rows = rows > long_run ? rows : 0};  // else add_short_runs() does it
+                         .rows = rows > job.long_run ? rows : 0};  // else add_short_runs() does it
   }
   __syncthreads();
   const std::int64_t first = std::int64_t{strip_index} * strip::columns;
@@ -141,7 +145,7 @@ __device__ void fold_long_runs(const Job<Grad, Weight, Index>& job, Ring<Grad>& 
     const int rows = runs[k].rows;
     if (rows == 0) continue;
     const auto row = static_cast<std::int64_t>(job.ids[runs[k].start]);
-    const float sum = strip::fold_rows(ring, 0, stage, rows);
+    const float sum = strip::fold_rows_by_halves(ring, stage, rows);
     const int column = strip::column_of_lane<Grad>();
     if (column < width) job.dweight[row * job.shape.hidden + first + column] = rounded<Weight>(sum);
     stage += Ring<Grad>::stages_of(rows);

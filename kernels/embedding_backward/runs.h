@@ -11,7 +11,6 @@ namespace strictbench::embedding_backward {
 namespace {
 
 constexpr int threads = 128;  // of a block of any kind
-constexpr int long_run = 96;  // more rows than these are a long run
 
 template <class Grad>
 inline constexpr int piece = strip::piece_bytes / static_cast<int>(sizeof(Grad));  // elements
@@ -26,7 +25,7 @@ struct Job {
   const Grad* grad;
   std::int64_t grad_stride;
   Weight* dweight;
-  std::int64_t zeroed;  // so many rows of dweight are zeros already
+  int long_run;  // more rows than these are a long run
 
   /// A negative id is a large one.
   __device__ bool in_range(Index id) const {
@@ -55,24 +54,28 @@ __device__ void store_rounded(Weight* to, const float (&sums)[n]) {
   store_words(to, words);
 }
 
-/// A warp's search among sorted ids: the first place in [low, high) whose id is not `before`, or high.
-/// 32 `looks` places are looked at at once, since each look takes as long as memory does.
-template <int looks, class Index, class Before>
-__device__ std::int64_t first_not(const Index* ids, std::int64_t low, std::int64_t high, Before before) {
+/// A warp's search among sorted ids: the first place in [low, high) whose id is not `before`, or high. At
+/// most 2^30 ids. 32 `looks` places are looked at at once, since each look takes as long as memory does: the
+/// first `near` ones after `low`, for a place that is probably near, and others over all the rest.
+template <int looks, int near = 0, class Index, class Before>
+__device__ int first_not(const Index* ids, int low, int high, Before before) {
+  static_assert(near < 32 * looks);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   while (low < high) {
-    const std::int64_t step = (high - low + 32 * looks) / (32 * looks + 1);
+    // So that the looks part all answers into shares of at most `step`.
+    const int step = max(high - low - near, 0) / (32 * looks - near + 1) + 1;
+    const auto behind = [&](int look) { return look <= near ? look : near + (look - near) * step; };
     Index seen[looks];
 #pragma unroll
     for (int i = 0; i < looks; ++i)  // no branch, or one would wait for the other
-      seen[i] = ids[min(low + (i * 32 + lane + 1) * step, high) - 1];
+      seen[i] = ids[min(low + behind(i * 32 + lane + 1), high) - 1];
     int passed = 0;
 #pragma unroll
     for (int i = 0; i < looks; ++i)
       passed +=
-          __popc(__ballot_sync(0xffffffffu, low + (i * 32 + lane + 1) * step <= high && before(seen[i])));
-    high = min(high, low + (passed + 1) * step - 1);
-    low += passed * step;
+          __popc(__ballot_sync(0xffffffffu, low + behind(i * 32 + lane + 1) <= high && before(seen[i])));
+    high = min(high, low + behind(passed + 1) - 1);
+    low += behind(passed);
   }
   return low;
 }

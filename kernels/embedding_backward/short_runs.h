@@ -5,36 +5,43 @@
 namespace strictbench::embedding_backward {
 namespace {
 
-constexpr int depth = 12;  // rows that a warp has under way
+constexpr int depth = 12;               // rows that a warp has under way
+constexpr std::uint32_t nowhere = ~0u;  // no offset: cuts_evenly() sees to it
 
 /// A warp adds the short runs that start in [first, first + window), a piece of each row a lane, from
 /// `column` on. The rows lie behind each other in the order of the sort, whichever run they belong to: so
-/// many of them are under way at once, and a change of id only decides when to store.
+/// many of them are under way at once, and a change of id only decides when to store. Offsets are counted in
+/// pieces of a lane, so that 32 bits hold them.
 template <class Grad, class Weight, class Index>
-__device__ void add_short_runs(const Job<Grad, Weight, Index>& job, std::int64_t first, int window,
+__device__ void add_short_runs(const Job<Grad, Weight, Index>& job, int first, int window,
                                std::int64_t column) {
   constexpr int n = piece<Grad>;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const std::int64_t tokens = job.shape.tokens;
+  const auto tokens = static_cast<int>(job.shape.tokens);
   const std::int64_t h = column + lane * n;
   const bool inside = h < job.shape.hidden;
 
-  // 32 places of the order, one a lane: each one's id, and where its row lies.
+  // 32 places of the order, one a lane: each one's id, and where its row lies, in pieces of a lane.
   struct Places {
     Index id;
-    int position;
+    std::uint32_t row;
   };
-  const auto look = [&](std::int64_t base) {
-    const std::int64_t at = min(base + lane, tokens - 1);
-    return Places{job.ids[at], static_cast<int>(job.positions[at])};
+  const auto pieces_apart = static_cast<std::uint32_t>(job.grad_stride / n);
+  const auto look = [&](int base) {
+    const int at = min(base + lane, tokens - 1);
+    return Places{job.ids[at], static_cast<std::uint32_t>(job.positions[at]) * pieces_apart};
   };
-  const std::int64_t at = first + lane;
+  using Piece = Several<Grad, n>;
+  const auto* const pieces = reinterpret_cast<const Piece*>(job.grad + h);
+  const int at = first + lane;
   Places here = look(first);  // with what is around them, all under way at once
-  const Index before = job.ids[min(max(at - 1, std::int64_t{0}), tokens - 1)];
-  const Index far = job.ids[min(at + long_run, tokens - 1)];
-  const unsigned changes = __ballot_sync(0xffffffffu, at >= tokens || at == 0 || before != here.id);
-  const unsigned far_same = __ballot_sync(0xffffffffu, at + long_run < tokens && far == here.id);
-  const auto there = static_cast<int>(min(tokens - first, std::int64_t{window}));
+  const Index before = job.ids[min(max(at - 1, 0), tokens - 1)];
+  const Index far = job.ids[min(at + job.long_run, tokens - 1)];
+  // No row lies nowhere; asked here, or the compiler begins to load where rows lie only behind the vote.
+  const unsigned changes =
+      __ballot_sync(0xffffffffu, at >= tokens || at == 0 || before != here.id || here.row == nowhere);
+  const unsigned far_same = __ballot_sync(0xffffffffu, at + job.long_run < tokens && far == here.id);
+  const int there = min(tokens - first, window);
   const unsigned starts = changes & (0xffffffffu >> (32 - there));
   if (starts == 0) return;
   int from = __ffs(static_cast<int>(starts)) - 1;
@@ -44,37 +51,39 @@ __device__ void add_short_runs(const Job<Grad, Weight, Index>& job, std::int64_t
 
   float acc[n] = {};
   const Index id = here.id;  // of the first 32 places; what lies behind them is the last run's
-  int run = from;            // whose sum acc is
+  const std::uint32_t sum_at =
+      job.in_range(id) ? static_cast<std::uint32_t>(id) * static_cast<std::uint32_t>(job.shape.hidden / n)
+                       : nowhere;
+  std::uint32_t to_sum = __shfl_sync(0xffffffffu, sum_at, from);  // where acc belongs
   const auto store = [&] {
-    const Index row = __shfl_sync(0xffffffffu, id, run);
-    if (!inside || !job.in_range(row)) return;
-    store_rounded(job.dweight + static_cast<std::int64_t>(row) * job.shape.hidden + h, acc);
+    if (inside && to_sum != nowhere) store_rounded(job.dweight + h + std::int64_t{to_sum} * n, acc);
   };
   unsigned stores = starts & (starts - 1);  // all but the first: there the sum before it is whole
-  std::int64_t base = first;
+  int base = first;
   if (behind != 0 && __ffs(static_cast<int>(behind)) - 1 == from) return;
   while (true) {
     const int to = behind != 0 ? __ffs(static_cast<int>(behind)) - 1 : 32;
     const Places next = behind != 0 ? Places{} : look(base + 32);
     for (; from < to; from += depth) {
-      Several<Grad, n> rows[depth];
+      const int there = to - from;
+      const unsigned next_runs = stores >> from;
+      Piece rows[depth];
 #pragma unroll
       for (int k = 0; k < depth; ++k) {
-        const std::int64_t place = __shfl_sync(0xffffffffu, here.position, from + k);
-        if (from + k < to && inside)
-          rows[k] = *reinterpret_cast<const Several<Grad, n>*>(job.grad + place * job.grad_stride + h);
+        const std::uint32_t row = __shfl_sync(0xffffffffu, here.row, from + k);
+        if (k < there && inside) rows[k] = pieces[row];
       }
 #pragma unroll
       for (int k = 0; k < depth; ++k) {
-        if (from + k >= to) break;
-        if (stores >> (from + k) & 1u) {
+        if (k >= there) break;
+        const bool next_run = next_runs >> k & 1u;
+        if (next_run) {
           store();
-          run = from + k;
-#pragma unroll
-          for (int i = 0; i < n; ++i) acc[i] = 0.0f;
+          to_sum = __shfl_sync(0xffffffffu, sum_at, from + k);
         }
 #pragma unroll
-        for (int i = 0; i < n; ++i) acc[i] = __fadd_rn(acc[i], to_float(rows[k].elements[i]));
+        for (int i = 0; i < n; ++i)
+          acc[i] = __fadd_rn(next_run ? 0.0f : acc[i], to_float(rows[k].elements[i]));
       }
     }
     if (behind != 0) break;

@@ -2,7 +2,7 @@
 ///
 /// Small inputs are bounded by launches (CUB sorts up to a few thousand pairs in one), large ones by a
 /// pass for each byte of an id: eight over 16 bytes a token, or of the narrow order those that the vocabulary
-/// has, over 8.
+/// has, over 8. Up to 65,536 ids of the narrow order go by chunks instead (chunk_sort.h).
 #include <algorithm>
 #include <bit>
 #include <cub/device/device_radix_sort.cuh>
@@ -10,6 +10,7 @@
 
 #include "kernels/common/cuda_error.h"
 #include "kernels/common/require.h"
+#include "kernels/embedding_backward/chunk_sort.h"
 #include "kernels/embedding_backward/embedding_backward.h"
 
 namespace strictbench::embedding_backward {
@@ -110,6 +111,35 @@ void sort_pairs(const Args& args, Workspace space, const std::int64_t* keys, con
                                              8 * sizeof(std::int64_t), stream));
 }
 
+/// Stable, ascending, by the lowest `bits` bits.
+template <class Id>
+void sort_pairs_narrow(const Args& args, Workspace space, Order order, int bits, Stream stream) {
+  const std::int64_t tokens = args.shape.tokens;
+  auto* const counted = reinterpret_cast<std::uint32_t*>(space.first);
+  auto* const clamped = reinterpret_cast<std::uint32_t*>(space.second);
+  count_up_and_clamp<<<blocks_for(tokens), threads, 0, stream>>>(counted, clamped, args.ids.as<Id>(), tokens,
+                                                                 args.shape.vocab);
+  check_launch();
+  cuda_check(cub::DeviceRadixSort::SortPairs(space.cub, space.cub_bytes, clamped, order.ids, counted,
+                                             order.positions, tokens, 0, bits, stream));
+}
+
+/// The same by chunks. tokens: at most most_merged; an id and a place in its chunk fit a word.
+template <class Chunk, class Id>
+void merge_sort(const Args& args, Workspace space, Order order, int bits, Stream stream) {
+  const auto tokens = static_cast<int>(args.shape.tokens);
+  const int chunks = ceil_div(tokens, Chunk::ids);
+  auto* const words =
+      reinterpret_cast<std::uint32_t*>(space.first);  // the first array and some of the second
+  sort_chunks<Chunk><<<static_cast<unsigned>(chunks), Chunk::threads, 0, stream>>>(
+      args.ids.as<Id>(), tokens, static_cast<std::uint32_t>(args.shape.vocab), bits, words, order);
+  check_launch();
+  if (chunks == 1) return;
+  merge_chunks<Chunk><<<static_cast<unsigned>(ceil_div(tokens, Chunk::threads)), Chunk::threads, 0, stream>>>(
+      words, tokens, chunks, order);
+  check_launch();
+}
+
 template <class Id>
 void launch_gather(const Args& args, const Workspace& space, Stream stream) {
   gather_ids<<<blocks_for(args.shape.tokens), threads, 0, stream>>>(args.sorted.ids, args.sorted.positions,
@@ -144,28 +174,25 @@ void sort_ids(const Args& args, Stream stream) {
   }
 }
 
-void validate_workspace(const Args& args) { divide(args); }
-
 NarrowOrder sort_ids_narrow(const Args& args, Stream stream) {
   validate_sort(args, nullptr);
   const std::int64_t tokens = args.shape.tokens;
   require(tokens < (std::int64_t{1} << 31) && args.shape.vocab < std::numeric_limits<std::uint32_t>::max(),
           "embedding_backward: the narrow sort takes shape.tokens below 2^31 and shape.vocab below 2^32 - 1");
-  auto* const ids = reinterpret_cast<std::uint32_t*>(args.sorted.ids);
-  auto* const positions = reinterpret_cast<std::uint32_t*>(args.sorted.positions);
-  if (tokens == 0) return {ids, positions};
-  Workspace space = divide(args);
-  auto* const counted = reinterpret_cast<std::uint32_t*>(space.first);
-  auto* const clamped = reinterpret_cast<std::uint32_t*>(space.second);
-  with_type(args.ids.type, [&]<class Id>() {
-    count_up_and_clamp<<<blocks_for(tokens), threads, 0, stream>>>(counted, clamped, args.ids.as<Id>(),
-                                                                   tokens, args.shape.vocab);
-    check_launch();
-  });
+  const Order order{.ids = reinterpret_cast<std::uint32_t*>(args.sorted.ids),
+                    .positions = reinterpret_cast<std::uint32_t*>(args.sorted.positions)};
+  if (tokens == 0) return {order.ids, order.positions};
+  const Workspace space = divide(args);
   const int bits = std::bit_width(static_cast<std::uint64_t>(args.shape.vocab));
-  cuda_check(cub::DeviceRadixSort::SortPairs(space.cub, space.cub_bytes, clamped, ids, counted, positions,
-                                             tokens, 0, bits, stream));
-  return {ids, positions};
+  with_type(args.ids.type, [&]<class Id>() {
+    if (tokens > most_merged || bits + place_bits >= 32)
+      sort_pairs_narrow<Id>(args, space, order, bits, stream);
+    else if (tokens <= most_small)
+      merge_sort<SmallChunks, Id>(args, space, order, bits, stream);
+    else
+      merge_sort<LargeChunks, Id>(args, space, order, bits, stream);
+  });
+  return {order.ids, order.positions};
 }
 
 void sort_ids_by_key(const Args& args, const std::int64_t* keys, Stream stream) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/common/random.h"
@@ -180,23 +181,38 @@ class OnDevice {
   test::Array<std::byte> workspace_;
 };
 
+/// Where two tables first differ: row, column.
+inline std::pair<std::int64_t, std::int64_t> first_difference(const std::vector<std::uint32_t>& left,
+                                                              const std::vector<std::uint32_t>& right,
+                                                              std::int64_t hidden) {
+  const auto at = std::mismatch(left.begin(), left.end(), right.begin(), right.end()).first - left.begin();
+  return {at / hidden, at % hidden};
+}
+
+enum class Legacy { too, left_out };  ///< it scans all tokens for every row
+
 /// Every variant on every device, kernel alone and whole; legacy against the step tree, the others against
 /// the ascending order. With keys only what can sort by them: the kernel alone, and not legacy.
-inline void expect_all_variants(const Case& c) {
+inline void expect_all_variants(const Case& c, Legacy legacy = Legacy::too) {
   const auto expect = [&](OnDevice& on, const Variant<Args>& variant, const char* part, bool zeroed) {
     SCOPED_TRACE(std::string(variant.name) + " " + part + " on " + test::text(variant.device) + ", " +
                  text(c));
     const auto expected = variant.name == "legacy" ? step_tree(c) : ascending(c);
-    EXPECT_EQ(test::bits_any_nan(c.weight_type, on.run(variant.launch, zeroed)),
-              test::bits_any_nan(c.weight_type, expected));
+    const auto got = test::bits_any_nan(c.weight_type, on.run(variant.launch, zeroed));
+    const auto wanted = test::bits_any_nan(c.weight_type, expected);
+    EXPECT_EQ(got, wanted) << "first in row, column "
+                           << testing::PrintToString(first_difference(got, wanted, c.shape.hidden));
   };
   for (const Device device : test::devices()) {
     OnDevice on(device, c);
+    const auto meant = [&](const Variant<Args>& variant) {
+      return variant.device == device && (variant.name != "legacy" || legacy == Legacy::too);
+    };
     for (const auto& variant : variants)
-      if (variant.device == device && (variant.name != "legacy" || c.keys.empty()))
+      if (meant(variant) && (variant.name != "legacy" || c.keys.empty()))
         expect(on, variant, "kernel", variant.name != "legacy");
     for (const auto& variant : whole_variants)
-      if (variant.device == device && c.keys.empty()) expect(on, variant, "whole", false);
+      if (meant(variant) && c.keys.empty()) expect(on, variant, "whole", false);
   }
 }
 
