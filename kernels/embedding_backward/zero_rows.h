@@ -8,9 +8,9 @@
 /// they are distinct, 382 where they are equal):
 /// - as blocks of the launch that adds: 367 and 396, equal ids' reads being few and far between in writes;
 ///   there with 16 KB of the table a block 408, with 64 KB 370 and 434, with plain stores instead of bulk
-///   ones 418 and 442, marked as evicted first 373;
-/// - begun when the launch before is done: 370 and 386;
-/// - as many blocks a multiprocessor as fit: 373 and 396, and 285 instead of 275 for 512 ids;
+///   ones 20 and 5 more, marked as evicted first 373;
+/// - begun when all long runs are added, not when the last block before begins: 369 and 386, and then with
+///   as many blocks a multiprocessor as fit 373 and 396, and 285 instead of 275 for 512 ids;
 /// - blocks of 16 KB of the table: 391 and 381, since its searches are no longer hidden;
 /// - stores awaited to the end: no faster;
 /// - a part of the table beside the sort, by a memset on another stream: 64 MB 10 us slower, all of it 66;
@@ -29,7 +29,7 @@ constexpr std::int64_t zeroed_bytes = std::int64_t{24} << 10;  // of the table, 
 constexpr int most_zeroed_rows = 32;
 constexpr int bulk_bytes = 8 << 10;  // of one store, at most
 /// Keeps all but five blocks from a multiprocessor: the fewer rows are written at once, the faster memory is
-/// (512 ids: 276 us, without this 287).
+/// (512 ids: 275 us, without this 285).
 constexpr int kept_away_bytes = 32 << 10;
 
 /// Lets the kernel that is launched to follow closely begin when all blocks are past this or at their end.
