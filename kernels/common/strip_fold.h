@@ -271,8 +271,8 @@ __device__ float fold_rows(Ring<T, folders, stages, batches, batch>& ring, int f
 /// read in halves, each while the other is added, and handed back as soon as it is read. gridDim.z: 1.
 ///
 /// For kernels that leave a thread no more than a fourth of the registers: there fold_rows() is compiled to
-/// read behind the adds (H200, 32,768 equal ids of embedding_backward at hidden 1024: 91 us, so 83). With all
-/// of them it is faster (16,384 x 128 in fp32: 40.7 us, so 44.7).
+/// read behind the adds (H200, 32,768 equal ids of embedding_backward at hidden 1024: 91 us, this way 83).
+/// With all of them it is faster (16,384 x 128 in fp32: 40.7 us, this way 44.7).
 template <class T, int stages, int batch>
 __device__ float fold_rows_by_halves(Ring<T, 1, stages, 1, batch>& ring, unsigned stage, int rows) {
   constexpr int pitch = columns * static_cast<int>(sizeof(T));

@@ -6,7 +6,8 @@
 ///
 /// A hot id is a chain of adds of 4 cycles each, so it must be spread over the chip and kept fed; all other
 /// rows are bounded by memory, and few tokens by loads that wait for each other: where a run begins and ends,
-/// where its rows lie, the rows. No row is written twice.
+/// where its rows lie, the rows. No row is written twice. Rows that pieces of 16 bytes do not cut evenly, or
+/// that lie elsewhere than at multiples of them, take `new`'s kernels.
 ///
 /// Tried and did not pay (H200, bf16; us at hidden 4096 where no other is named, by ten launches in a graph).
 /// Short runs:

@@ -129,8 +129,7 @@ template <class Chunk, class Id>
 void merge_sort(const Args& args, Workspace space, Order order, int bits, Stream stream) {
   const auto tokens = static_cast<int>(args.shape.tokens);
   const int chunks = ceil_div(tokens, Chunk::ids);
-  auto* const words =
-      reinterpret_cast<std::uint32_t*>(space.first);  // the first array and some of the second
+  auto* const words = reinterpret_cast<std::uint32_t*>(space.first);  // whole chunks of them fit
   sort_chunks<Chunk><<<static_cast<unsigned>(chunks), Chunk::threads, 0, stream>>>(
       args.ids.as<Id>(), tokens, static_cast<std::uint32_t>(args.shape.vocab), bits, words, order);
   check_launch();

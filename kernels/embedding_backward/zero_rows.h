@@ -108,13 +108,16 @@ __global__ void __launch_bounds__(zeroing_threads)
   wait_for_the_one_before();
 }
 
-/// From compute capability 9.0 on.
+/// From compute capability 9.0 on; and graphs hold such a launch from CUDA 12.3 on.
 bool may_follow_closely() {
+  constexpr int in_graphs = 12030;
+  int driver = 0;
   int device = 0;
   int major = 0;
+  cuda_check(cudaDriverGetVersion(&driver));
   cuda_check(cudaGetDevice(&device));
   cuda_check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-  return major >= 9;
+  return CUDART_VERSION >= in_graphs && driver >= in_graphs && major >= 9;
 }
 
 /// Begins on the heels of the launch before. shape.vocab: at most grid_x.

@@ -1,10 +1,10 @@
 /// tuned: the same gather, with rows marked as used once, and fewer pieces a thread.
 ///
 /// Many tokens: a row that comes and goes needs no place in the L1, and what is written is not read again.
-/// Two pieces a thread: 4,096 rows of fp32 take 36.7 us, with four 37.9; blocks that walk over rows, wider
-/// loads where the result is wider, and either hint alone did not pay (H200). Few tokens: one row of 8 KB by
-/// one SM takes longer than by four. In between it is the plain gather: rows that fit the L2 together should
-/// stay there (512 tokens, H200: 2.3 us, marked as used once 2.6).
+/// Two pieces a thread: 4,096 rows of fp32 take 36.7 us, in the same run with four 37.9; blocks that walk
+/// over rows, wider loads where the result is wider, and either hint alone did not pay (H200). Few tokens:
+/// one row of 8 KB by one SM takes longer than by four. In between it is the plain gather: rows that fit the
+/// L2 together should stay there (512 tokens, H200: 2.3 us, marked as used once 2.6).
 #include "kernels/embedding_forward/gather.h"
 
 namespace strictbench::embedding_forward {
@@ -23,7 +23,10 @@ struct Streamed {
 };
 
 constexpr std::int64_t few_tokens = 32;
-constexpr std::int64_t longest_row = grid_y * gather_threads;  // elements, where each is a piece of its own
+/// Elements, where each is a piece of its own.
+constexpr std::int64_t longest_row(int pieces_per_thread) {
+  return grid_y * gather_threads * pieces_per_thread;
+}
 constexpr std::int64_t many_tokens = 1024;
 
 }  // namespace
@@ -31,9 +34,10 @@ constexpr std::int64_t many_tokens = 1024;
 void stream_rows(const Args& args, Stream stream) {
   validate(args);
   if (args.shape.tokens == 0 || args.shape.hidden == 0) return;
-  if (args.shape.tokens <= few_tokens && args.shape.hidden <= longest_row)
+  if (args.shape.tokens <= few_tokens && args.shape.hidden <= longest_row(1))
     return launch_gather<1, Streamed>(args, stream);
-  if (args.shape.tokens < many_tokens) return launch_gather<4, Cached>(args, stream);
+  if (args.shape.tokens < many_tokens || args.shape.hidden > longest_row(2))
+    return launch_gather<4, Cached>(args, stream);
   launch_gather<2, Streamed>(args, stream);
 }
 
