@@ -19,9 +19,14 @@ QUICK = "--benchmark_filter=kind:right"
 LONG = "--benchmark_filter=slow/kind:slow"
 
 
+LOCKS = tempfile.TemporaryDirectory(prefix="strictbench_watch_test.locks.")
+
+
 def environment(scenario: str | None, library: str = "") -> dict[str, str]:
-    """Of a process in which `library` plays `scenario`; None: one without any."""
+    """Of a process in which `library` plays `scenario`; None: one without any. It waits for no other run of this
+    machine: nothing that it measures counts."""
     variables = {k: v for k, v in os.environ.items() if not k.startswith(("STRICTBENCH_NVML", "GITHUB_"))}
+    variables["STRICTBENCH_LOCKS"] = LOCKS.name
     if scenario is not None:
         variables |= {"STRICTBENCH_NVML": library or FAKE, "STRICTBENCH_FAKE_NVML": scenario}
     return variables
