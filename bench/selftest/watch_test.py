@@ -17,8 +17,6 @@ BENCH, FAKE, FAKE_OLD, STRICTBENCH = "", "", "", ""
 # Quick cases whose samples, a millisecond or two each, last for several looks; and a call that is sampled twice.
 QUICK = "--benchmark_filter=kind:right"
 LONG = "--benchmark_filter=slow/kind:slow"
-
-
 LOCKS = tempfile.TemporaryDirectory(prefix="strictbench_watch_test.locks.")
 
 

@@ -103,6 +103,9 @@ struct Ring {
   static __device__ unsigned stages_of(std::int64_t row_count) {
     return static_cast<unsigned>((row_count + stage_rows - 1) / stage_rows);
   }
+  static_assert((stages & (stages - 1)) == 0);  // so that a stage's slot and parity are bits of its number
+  static __device__ unsigned slot_of(unsigned stage) { return stage % stages; }
+  static __device__ unsigned parity_of(unsigned stage) { return stage / stages % 2; }
   /// The slot of the `stage`-th stage that the ring holds, when nobody reads it any more.
   __device__ int empty_slot(unsigned stage) {
     const unsigned round = stage / stages;
@@ -231,13 +234,10 @@ __device__ float fold_rows(Ring<T, folders, stages, batches, batch>& ring, int f
   Index left = (rows + batch - 1) / batch;  // batches
   const std::uint32_t begin = shared_address(&ring.rows[0][0][folder * columns]) + piece_of_lane<T>(pitch);
   float acc = 0.0f;
-  static_assert((stages & (stages - 1)) == 0);  // so that a stage's slot and parity are bits of its number
-  const auto slot_of = [](unsigned of) { return of % stages; };
-  const auto parity_of = [](unsigned of) { return of / stages % 2; };
-  const auto address_of = [&](unsigned of) { return begin + slot_of(of) * (ring.stage_rows * pitch); };
+  const auto address_of = [&](unsigned of) { return begin + ring.slot_of(of) * (ring.stage_rows * pitch); };
   std::uint32_t from = address_of(stage);
   Words now[reads];
-  ring.full[slot_of(stage)].wait(parity_of(stage));
+  ring.full[ring.slot_of(stage)].wait(ring.parity_of(stage));
 #pragma unroll
   for (int i = 0; i < reads; ++i) now[i] = read_rows<T>(from + i * (step * pitch));
   int in_stage = batches;     // from the one in registers on
@@ -246,10 +246,10 @@ __device__ float fold_rows(Ring<T, folders, stages, batches, batch>& ring, int f
   for (; left > 1; --left) {
     from += batch * pitch;
     if (--in_stage == 0) {
-      ring.empty[slot_of(stage)].arrive();
+      ring.empty[ring.slot_of(stage)].arrive();
       ++stage;
-      if (!next_is_full) ring.full[slot_of(stage)].wait(parity_of(stage));
-      next_is_full = ring.full[slot_of(stage + 1)].test(parity_of(stage + 1));
+      if (!next_is_full) ring.full[ring.slot_of(stage)].wait(ring.parity_of(stage));
+      next_is_full = ring.full[ring.slot_of(stage + 1)].test(ring.parity_of(stage + 1));
       from = address_of(stage);
       in_stage = batches;
     }
@@ -261,7 +261,7 @@ __device__ float fold_rows(Ring<T, folders, stages, batches, batch>& ring, int f
 #pragma unroll
     for (int i = 0; i < reads; ++i) now[i] = next[i];
   }
-  ring.empty[slot_of(stage)].arrive();
+  ring.empty[ring.slot_of(stage)].arrive();
 #pragma unroll
   for (int i = 0; i < reads; ++i) acc = added<T>(acc, now[i]);
   return acc;
@@ -278,11 +278,8 @@ __device__ float fold_rows_by_halves(Ring<T, 1, stages, 1, batch>& ring, unsigne
   constexpr int pitch = columns * static_cast<int>(sizeof(T));
   constexpr int step = rows_at_once<T>;
   constexpr int half = batch / step / 2;  // reads
-  static_assert((stages & (stages - 1)) == 0);
   const std::uint32_t begin = shared_address(&ring.rows[0][0][0]) + piece_of_lane<T>(pitch);
-  const auto slot_of = [](unsigned of) { return of % stages; };
-  const auto parity_of = [](unsigned of) { return of / stages % 2; };
-  const auto address_of = [&](unsigned of) { return begin + slot_of(of) * (batch * pitch); };
+  const auto address_of = [&](unsigned of) { return begin + ring.slot_of(of) * (batch * pitch); };
   float acc = 0.0f;
   Words first[half];
   Words second[half];
@@ -298,22 +295,22 @@ __device__ float fold_rows_by_halves(Ring<T, 1, stages, 1, batch>& ring, unsigne
 #pragma unroll
     for (int i = 0; i < half; ++i) acc = added<T>(acc, those[i]);
   };
-  ring.full[slot_of(stage)].wait(parity_of(stage));
+  ring.full[ring.slot_of(stage)].wait(ring.parity_of(stage));
   read(first, address_of(stage));
   read(second, address_of(stage) + half * (step * pitch));
-  ring.empty[slot_of(stage)].arrive();
+  ring.empty[ring.slot_of(stage)].arrive();
   bool next_is_full = false;  // asked a stage early, for nothing to wait for the answer
 #pragma unroll 1
   for (int left = (rows + batch - 1) / batch; left > 1; --left) {
     add(first);
     ++stage;
-    if (!next_is_full) ring.full[slot_of(stage)].wait(parity_of(stage));
-    next_is_full = ring.full[slot_of(stage + 1)].test(parity_of(stage + 1));
+    if (!next_is_full) ring.full[ring.slot_of(stage)].wait(ring.parity_of(stage));
+    next_is_full = ring.full[ring.slot_of(stage + 1)].test(ring.parity_of(stage + 1));
     const std::uint32_t from = address_of(stage);
     read(first, from);
     add(second);
     read(second, from + half * (step * pitch));
-    ring.empty[slot_of(stage)].arrive();
+    ring.empty[ring.slot_of(stage)].arrive();
   }
   add(first);
   add(second);

@@ -8,8 +8,7 @@ namespace strictbench::embedding_backward {
 namespace {
 
 constexpr int copiers = threads / 32 - 1;
-constexpr int boundaries =
-    32;  // at most, that a block looks at: every `long_run`-th place of the order is one
+constexpr int boundaries = 32;  // every `long_run`-th place of the order; at most so many to a block
 /// 32 KB, so that four blocks of either kind fit a multiprocessor: of 16 reads a stage.
 template <class Grad>
 using Ring = strip::Ring<Grad, 1, 4, 1, 16 * strip::rows_at_once<Grad>>;
@@ -55,7 +54,7 @@ __device__ void copy_runs(const Job<Grad, Weight, Index>& job, Ring<Grad>& ring,
 #pragma unroll
     for (int i = 0; i < looks; ++i) {
       found.of[i] = 0;
-      if (i * 32 + lane < found.rows)  // below 2^31, as tokens are
+      if (i * 32 + lane < found.rows)
         found.of[i] =
             static_cast<std::uint32_t>(job.positions[runs[run].start + from + i * 32 + lane]) * pieces_apart;
     }

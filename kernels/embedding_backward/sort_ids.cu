@@ -2,7 +2,8 @@
 ///
 /// Small inputs are bounded by launches (CUB sorts up to a few thousand pairs in one), large ones by a
 /// pass for each byte of an id: eight over 16 bytes a token, or of the narrow order those that the vocabulary
-/// has, over 8. Up to 65,536 ids of the narrow order go by chunks instead (chunk_sort.h).
+/// has, over 8. Up to 65,536 ids of fewer than 2^19 rows go by chunks instead in the narrow order
+/// (chunk_sort.h).
 #include <algorithm>
 #include <bit>
 #include <cub/device/device_radix_sort.cuh>
