@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-import warnings
 from pathlib import Path
 from typing import Any, Optional
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pictures"))
 
 from calibration_file import finite, read, whole  # noqa: E402
-from program import run_program  # noqa: E402  (found through the line above)
+from figure_files import save_both  # noqa: E402  (found through the line above)
+from program import run_program  # noqa: E402
 from result_folder import LONGEST, SHORTEST, UnusableInput  # noqa: E402
-from speedup import FAINT, INK, MUTED, TALLEST_PIXELS, plain, text_width, time_text  # noqa: E402  (sets up the fonts)
-from whole_file import whole_file  # noqa: E402
+from speedup import FAINT, INK, MUTED, plain, text_width, time_text  # noqa: E402  (sets up the fonts)
 
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
@@ -230,20 +229,6 @@ def draw(document: dict[str, Any]) -> Figure:
     return figure
 
 
-def save(figure: Figure, folder: Path) -> list[Path]:
-    """Both files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    dots_per_inch = min(150, TALLEST_PIXELS / max(figure.get_size_inches()))
-    saved = []
-    for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
-        path = folder / f"calibration.{kind}"
-        with warnings.catch_warnings(), whole_file(path, named=False) as unfinished:
-            # A letter that the font lacks is a box on the PNG and itself in the SVG; neither needs a warning.
-            warnings.filterwarnings("ignore", message="Glyph .* missing")
-            figure.savefig(unfinished, format=kind, dpi=dots_per_inch, metadata=metadata)
-        saved.append(path)
-    return saved
-
 
 def main(arguments: Optional[list[str]] = None) -> int:
     parser = argparse.ArgumentParser(prog="calibration.py", description="Draws what a machine can see.")
@@ -254,7 +239,7 @@ def main(arguments: Optional[list[str]] = None) -> int:
     given = options.calibration
     folder = options.out or (given if given.is_dir() else given.parent)
     try:
-        saved = save(draw(read(given)), folder)
+        saved = save_both(draw(read(given)), folder, "calibration", 150)
     except UnusableInput as error:
         print(f"calibration.py: {plain(str(error), 1000)}", file=sys.stderr)
         return 2

@@ -217,7 +217,7 @@ class Picture(unittest.TestCase):
 
     def test_texts_are_drawn_as_they_may_be_shown(self) -> None:
         """Not one warning, no character that XML lacks, and no name that matplotlib takes for one of its own."""
-        word = "\x1b[31m\n\u202e漢$x$"
+        word = "\x1b[31m\n\u202e漢௦$x$"
         self.made.update(device_name=word, date=word, commit=word, context={"driver_version": word, "cuda_version": word})
         self.made["settings"]["sides"] = word
         for index, name in enumerate((word, "_")):
@@ -226,7 +226,7 @@ class Picture(unittest.TestCase):
             warnings.simplefilter("error")
             texts = self.texts()
         self.assertEqual([text for text in texts if not text.replace("\n", "").isprintable()], [])
-        shown = "\\x1b[31m\\n\\u202e漢$x$"
+        shown = "\\x1b[31m\\n\\u202e漢௦$x$"
         self.assertTrue([text for text in texts if text.startswith(f"{shown} processes a side")])
         for text in (f"timer {shown}", "timer _", shown, "_"):
             self.assertIn(text, texts)

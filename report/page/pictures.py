@@ -2,25 +2,24 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from pathlib import Path
 from typing import Optional
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pictures"))
 
-from speedup import FAINT, INK, MUTED, TALLEST_PIXELS, plain, text_width  # noqa: E402  (sets up matplotlib's fonts)
+from speedup import FAINT, INK, MUTED, plain, text_width  # noqa: E402  (sets up matplotlib's fonts)
 
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.ticker import FixedLocator, NullLocator  # noqa: E402
 
+from figure_files import save_both  # noqa: E402
 from history import History, Series  # noqa: E402
 from markup import change_text, time_text  # noqa: E402
 from past import day, levels  # noqa: E402
 from read import REGRESSED, UNDECIDED, ComparedRow, Comparison  # noqa: E402
 from sections import MARKS, Report, threshold_text  # noqa: E402
 from svg import RatioScale  # noqa: E402
-from whole_file import whole_file  # noqa: E402
 
 RED, AMBER, GREEN, BLUE = "#b42318", "#8a5300", "#1a6e37", "#0b5cad"
 
@@ -131,18 +130,6 @@ def draw_history(report: Report, history: History, chosen: list[Series]) -> Figu
     return figure
 
 
-def save(figure: Figure, folder: Path, stem: str) -> list[Path]:
-    """Both files."""
-    saved = []
-    for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
-        path = folder / f"{stem}.{kind}"
-        with warnings.catch_warnings(), whole_file(path, named=False) as unfinished:
-            warnings.filterwarnings("ignore", message="Glyph .* missing")
-            figure.savefig(unfinished, format=kind, dpi=min(110, TALLEST_PIXELS / max(figure.get_size_inches())),
-                           metadata=metadata)
-        saved.append(path)
-    return saved
-
 
 def save_all(report: Report, folder: Path, stem: str) -> list[Path]:
     """The pictures that there is anything to show on; one of an earlier report goes, so that none is out of date."""
@@ -154,7 +141,7 @@ def save_all(report: Report, folder: Path, stem: str) -> list[Path]:
     saved = []
     for name, figure in drawn.items():
         if figure is not None:
-            saved += save(figure, folder, name)
+            saved += save_both(figure, folder, name, 110)
         else:
             for kind in ("png", "svg"):
                 (folder / f"{name}.{kind}").unlink(missing_ok=True)

@@ -28,7 +28,7 @@ from markup import el
 
 STRICTBENCH = next((argument for argument in sys.argv[1:] if not argument.startswith("-")), None)
 HOSTILE = ["<script>alert(1)</script>", "\"' onload='x", "</title><b>", "&lt;b&gt;", "a\x00b\x1b[31m\u202e", "\ud800",
-           "../../etc/passwd", "javascript:alert(1)", "x" * 5000, "$\\frac{1}{0}$", "]]>", "<!--", "漢字"]
+           "../../etc/passwd", "javascript:alert(1)", "x" * 5000, "$\\frac{1}{0}$", "]]>", "<!--", "漢字", "௦"]
 OURS = set("html head meta link title style script body header nav main section footer article figure figcaption div p "
            "h1 h2 h3 ul li dl dt dd table caption thead tbody tr th td span b small a code wbr svg path rect line circle "
            "text".split())

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
@@ -25,9 +24,9 @@ from matplotlib.textpath import text_to_path  # noqa: E402
 from matplotlib.ticker import FixedLocator, NullLocator  # noqa: E402
 
 import result_folder  # noqa: E402
+from figure_files import any_letters, save_both  # noqa: E402
 from program import run_program  # noqa: E402
 from result_folder import Measured, Results, Speedup, UnusableInput  # noqa: E402
-from whole_file import whole_file  # noqa: E402
 from words import pair_text, plain, speedup_text, time_text  # noqa: E402
 
 matplotlib.rcParams.update({
@@ -46,7 +45,6 @@ MORE_COLOURS = ["#b35900", "#1a7f5a", "#8250df", "#a3306e", "#4d6b00"]
 TITLE, AXIS, GAP = 0.64, 0.34, 0.12
 HEADER, FOOTER, MARGIN = 1.02, 0.62, 0.25
 PLOT_WIDTH, COLUMN_WIDTH = 5.0, 0.98
-TALLEST_PIXELS = 60_000  # a PNG's side has 16 bits to spare
 
 
 @dataclass
@@ -99,8 +97,7 @@ def text_width(text: str, size: float, weight: str = "normal") -> float:
     if not text:
         return 0.0
     font = matplotlib.font_manager.FontProperties(family="DejaVu Sans", weight=weight, size=size)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing")
+    with any_letters():
         return text_to_path.get_text_width_height_descent(text, font, ismath=False)[0] / 72
 
 
@@ -324,20 +321,6 @@ def draw(results: Results) -> Figure:
     return figure
 
 
-def save(figure: Figure, folder: Path) -> list[Path]:
-    """Both files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    dots_per_inch = min(150, TALLEST_PIXELS / max(figure.get_size_inches()))
-    saved = []
-    for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
-        path = folder / f"speedup.{kind}"
-        with warnings.catch_warnings(), whole_file(path, named=False) as unfinished:
-            # A letter that the font lacks is a box on the PNG and itself in the SVG; neither needs a warning.
-            warnings.filterwarnings("ignore", message="Glyph .* missing")
-            figure.savefig(unfinished, format=kind, dpi=dots_per_inch, metadata=metadata)
-        saved.append(path)
-    return saved
-
 
 def main(arguments: Optional[list[str]] = None) -> int:
     parser = argparse.ArgumentParser(prog="speedup.py", description="Draws the speedup over legacy, case by case.")
@@ -348,7 +331,7 @@ def main(arguments: Optional[list[str]] = None) -> int:
     options = parser.parse_args(arguments)
     folder = options.out or (options.result if options.result.is_dir() else Path("."))
     try:
-        saved = save(draw(result_folder.read(options.result)), folder)
+        saved = save_both(draw(result_folder.read(options.result)), folder, "speedup", 150)
     except UnusableInput as error:
         print(f"speedup.py: {plain(str(error), 1000)}", file=sys.stderr)
         return 2

@@ -142,7 +142,7 @@ class Picture(unittest.TestCase):
         self.assertEqual(texts.count("legacy = 1"), 2)
 
     def test_markup_is_text(self) -> None:
-        for name in (r"$\frac{1}{0}$", '<script>"&amp;</script>', "`x`|y", "ü漢", "a\nb\x01\x1b[31m", "\ud800", "${",
+        for name in (r"$\frac{1}{0}$", '<script>"&amp;</script>', "`x`|y", "ü漢", "௦", "a\nb\x01\x1b[31m", "\ud800", "${",
                      "_^{"):
             with self.subTest(name):
                 write(self.folder, 0, [row(f"row_fold/legacy/tag:{name.replace('/', '')}/rows:1", 40),
