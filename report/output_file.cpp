@@ -99,7 +99,9 @@ void require_apart(const std::string& output, const std::vector<std::string>& in
 }
 
 void write_stdout(const std::function<void(std::ostream&)>& write) {
-  if (!complete(std::cout, write)) throw UsageError("standard output: " + reason());
+  if (complete(std::cout, write)) return;
+  if (errno == EPIPE) throw ReaderGone();  // a command that measures has SIGPIPE ignored
+  throw UsageError("standard output: " + reason());
 }
 
 bool stdout_takes_colour() {

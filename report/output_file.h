@@ -15,7 +15,8 @@ void write_file(const std::string& path, const std::function<void(std::ostream&)
 /// result folder among them is made of.
 void require_apart(const std::string& output, const std::vector<std::string>& inputs);
 
-/// Writes to standard output. Throws UsageError where that fails, for example on a full disk.
+/// Writes to standard output. Throws UsageError where that fails, for example on a full disk, and ReaderGone
+/// where nobody reads it.
 void write_stdout(const std::function<void(std::ostream&)>& write);
 
 /// Whether standard output takes colours: a terminal, and NO_COLOR not set.

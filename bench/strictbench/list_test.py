@@ -3,6 +3,9 @@
 Usage: list_test.py STRICTBENCH [unittest arguments]
 """
 import json
+import os
+import signal
+import subprocess
 
 import runner_testing
 
@@ -44,6 +47,15 @@ class ListTest(runner_testing.RunnerTestCase):
             result = self.strictbench("list", "--executables", self.bin, *arguments)
             self.assertEqual((result.returncode, result.stdout), (2, ""), arguments)
             self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+
+    def test_a_reader_that_goes_away_ends_it_without_a_word(self):
+        self.install("row_fold")
+        reading, writing = os.pipe()
+        os.close(reading)
+        with open(writing, "wb") as nobody:
+            result = subprocess.run(self.command("list", "--executables", self.bin), stdin=subprocess.DEVNULL,
+                                    stdout=nobody, stderr=subprocess.PIPE, timeout=60, check=False)
+        self.assertEqual((result.returncode, result.stderr), (128 + signal.SIGPIPE, b""))
 
 
 if __name__ == "__main__":

@@ -27,11 +27,8 @@ int answer(const CLI::App& app, const CLI::Success& asked) {
   return unusable;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  // A file that may grow no further (ulimit -f) is an error like a full disk, and told like one.
-  std::signal(SIGXFSZ, SIG_IGN);
+/// Parses the command line and does what it asks. Returns the exit code.
+int run(int argc, char** argv) {
   CLI::App app{
       "StrictBench: proves kernel pairs right to the last bit, times them, and says what got slower."};
   app.name("strictbench");
@@ -80,4 +77,16 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "strictbench: %s\n", strictbench::printable(error.what()).c_str());
   }
   return unusable;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A file that may grow no further (ulimit -f) is an error like a full disk, and told like one.
+  std::signal(SIGXFSZ, SIG_IGN);
+  try {
+    return run(argc, argv);
+  } catch (const strictbench::ReaderGone&) {
+    return 128 + SIGPIPE;
+  }
 }
