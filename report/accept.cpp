@@ -118,8 +118,8 @@ std::vector<std::string> objections(const Side& side) {
     if (run.status != "complete") found.push_back(run.folder + ": the run is not complete; resume it first");
     // Its rows may all be there, and yet nobody knows what it failed of.
     if (run.not_ok > 0)
-      found.push_back(run.folder + ": " + std::to_string(run.not_ok) +
-                      (run.not_ok == 1 ? " process" : " processes") + " did not end well; resume it first");
+      found.push_back(run.folder + ": " + counted(run.not_ok, "process") +
+                      " did not end well; resume it first");
   }
   object_to_sources(side, found);
   object_to_commits(side, found);

@@ -123,9 +123,9 @@ void note_pairs(const NoteFacts& facts, std::vector<std::string>& notes) {
   if (facts.pairs.empty()) return;
   const std::size_t fewest = *facts.pairs.begin();
   const std::size_t most = *facts.pairs.rbegin();
-  std::string note = "compared pair by pair, process by process: " + std::to_string(fewest);
-  if (fewest < most) note += " to " + std::to_string(most);
-  note += most == 1 ? " pair a row" : " pairs a row";
+  std::string note =
+      "compared pair by pair, process by process: " + (fewest < most ? std::to_string(fewest) + " to " : "") +
+      counted(most, "pair") + " a row";
   if (facts.looks > 1) {
     note += "; the error of the whole table is that of all " + std::to_string(facts.looks) +
             " looks at growing data together";

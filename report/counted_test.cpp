@@ -49,6 +49,8 @@ TEST(Counted, OneHasNoPlural) {
   EXPECT_EQ(counted(0, "row"), "0 rows");
   EXPECT_EQ(counted(1, "row"), "1 row");
   EXPECT_EQ(counted(2, "row"), "2 rows");
+  EXPECT_EQ(counted(1, "process"), "1 process");
+  EXPECT_EQ(counted(2, "process"), "2 processes");
   EXPECT_EQ(counted(1, "row was", "rows were"), "1 row was");
   EXPECT_EQ(counted(0, "row was", "rows were"), "0 rows were");
 }

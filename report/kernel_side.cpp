@@ -34,9 +34,9 @@ std::string read_text(const std::string& path) {
 }
 
 /// "3 cases (a, b and 1 more)".
-std::string counted(const std::vector<std::string>& names) {
+std::string listed(const std::vector<std::string>& names) {
   constexpr std::size_t most_named = 2;
-  std::string text = std::to_string(names.size()) + (names.size() == 1 ? " case (" : " cases (");
+  std::string text = counted(names.size(), "case") + " (";
   for (std::size_t i = 0; i < std::min(names.size(), most_named); ++i) text += (i > 0 ? ", " : "") + names[i];
   if (names.size() > most_named) text += " and " + std::to_string(names.size() - most_named) + " more";
   return text + ")";
@@ -76,7 +76,7 @@ class KernelRecord {
     if (side.failed.size() > failed_before) {
       std::vector<std::string> failed;
       for (std::size_t i = failed_before; i < side.failed.size(); ++i) failed.push_back(side.failed[i].name);
-      side.notes.push_back(path_ + ": no kernels, but an error, of " + counted(failed));
+      side.notes.push_back(path_ + ": no kernels, but an error, of " + listed(failed));
     }
   }
 
@@ -158,8 +158,8 @@ void drop_repeated(KernelSide& side) {
   const auto repeated = [&](const RecordedCase& one) { return !seen.insert(case_key(one.name)).second; };
   const std::size_t dropped = std::erase_if(side.cases, repeated);
   if (dropped == 0) return;
-  side.notes.push_back(side.title + ": " + std::to_string(dropped) +
-                       (dropped == 1 ? " case stands" : " cases stand") + " twice and counts once");
+  side.notes.push_back(side.title + ": " + counted(dropped, "case stands", "cases stand") +
+                       " twice and counts once");
 }
 
 using Key = std::string (*)(const std::string&);
@@ -245,11 +245,11 @@ void pair_cases(KernelSide& before, KernelSide& after, std::vector<std::string>&
                      printable(first_after));
   }
   const std::size_t count = before.cases.size();
-  notes.push_back("launches and times are of one call of each of " + std::to_string(count) +
-                  (count == 1 ? " case, " : " cases, added up, ") +
+  notes.push_back("launches and times are of one call of each of " +
+                  counted(count, "case, ", "cases, added up, ") +
                   (key == case_key ? "the same on both sides" : "paired by operator and shape"));
   if (!left_out.empty()) {
-    notes.push_back("left out, since on one side alone: " + counted(left_out));
+    notes.push_back("left out, since on one side alone: " + listed(left_out));
   }
 }
 

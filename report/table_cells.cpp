@@ -151,12 +151,10 @@ std::string control_note(const OperatorTable& group) {
     ++all;
   }
   if (all == 0) return "";
-  std::string note =
-      std::to_string(all) + (all == 1 ? " control line" : " control lines") +
-      ", where legacy and new run the same code: " + std::to_string(counts[Steadiness::steady]) +
-      " steady (all of the interval within " + percent(control_threshold) + " of 1), " +
-      std::to_string(counts[Steadiness::moved]) + " MOVED, " + std::to_string(counts[Steadiness::unclear]) +
-      " unclear";
+  std::string note = counted(all, "control line") + ", where legacy and new run the same code: " +
+                     std::to_string(counts[Steadiness::steady]) + " steady (all of the interval within " +
+                     percent(control_threshold) + " of 1), " + std::to_string(counts[Steadiness::moved]) +
+                     " MOVED, " + std::to_string(counts[Steadiness::unclear]) + " unclear";
   if (counts[Steadiness::moved] > 0) {
     note +=
         ". What moves a control is the machine or the measurement, unless the code is not the same after "

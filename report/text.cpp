@@ -215,8 +215,8 @@ std::string speedup_text(double speedup) {
 }
 
 std::string counted(std::size_t count, std::string_view one, std::string_view many) {
-  const std::string noun(count == 1 || many.empty() ? one : many);
-  return std::to_string(count) + " " + noun + (count != 1 && many.empty() ? "s" : "");
+  if (count == 1 || !many.empty()) return std::to_string(count) + " " + std::string(count == 1 ? one : many);
+  return std::to_string(count) + " " + std::string(one) + (one.ends_with('s') ? "es" : "s");
 }
 
 std::string readable_number(double value) {

@@ -43,7 +43,8 @@ std::string readable_change(double ratio);
 /// A factor: "5.21 x", "374 x".
 std::string speedup_text(double speedup);
 
-/// How many: "1 row", "2 rows"; `many` where an s does not do, as in "1 row was", "2 rows were".
+/// How many: "1 row", "2 rows", "2 processes"; `many` where that does not do, as in "1 row was", "2 rows
+/// were".
 std::string counted(std::size_t count, std::string_view one, std::string_view many = {});
 
 /// A number of no known unit in at most four digits and an SI prefix: "2.00 G".

@@ -161,13 +161,12 @@ class Ab {
       }
     }
     const RunOptions& options = base_.options;
-    std::string processes = std::to_string(options.processes);
-    if (options.adaptive()) processes += " to " + std::to_string(options.most_processes);
+    const std::string least = options.adaptive() ? std::to_string(options.processes) + " to " : "";
     // Standard output is the comparison's alone.
-    std::fprintf(stderr, "measuring %zu %s in both builds by turns on %s, %s %s each\n", cases.size(),
-                 cases.size() == 1 ? "case" : "cases",
-                 base_.gpu_name.empty() ? "the CPU" : printable(base_.gpu_name).c_str(), processes.c_str(),
-                 options.most_processes == 1 ? "process" : "processes");
+    std::fprintf(stderr, "measuring %s in both builds by turns on %s, %s%s each\n",
+                 counted(cases.size(), "case").c_str(),
+                 base_.gpu_name.empty() ? "the CPU" : printable(base_.gpu_name).c_str(), least.c_str(),
+                 counted(options.most_processes, "process").c_str());
   }
 
   std::optional<int> measure() {

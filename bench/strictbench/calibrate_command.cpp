@@ -123,10 +123,10 @@ std::optional<int> measure(RunRecord& record, const fs::path& folder, std::vecto
   std::size_t rows = 0;
   for (const auto& [name, executable] : record.executables) rows += executable.cases.size();
   const std::size_t arms_of_a_case = std::size(calibration::delays);
-  std::printf("measuring %zu %s with %zu waits each on %s, up to %d processes each\n", rows / arms_of_a_case,
-              rows == arms_of_a_case ? "case" : "cases", arms_of_a_case,
+  std::printf("measuring %s with %zu waits each on %s, up to %s each\n",
+              counted(rows / arms_of_a_case, "case").c_str(), arms_of_a_case,
               record.gpu_name.empty() ? "the CPU" : printable(record.gpu_name).c_str(),
-              record.options.processes);
+              counted(record.options.processes, "process").c_str());
   std::fflush(stdout);
   std::vector<std::unique_ptr<Arm>> arms;
   arms.push_back(std::make_unique<Arm>(record, folder));

@@ -72,12 +72,12 @@ class TimerTables {
     }
     result_.processes = complete_.size();
     if (complete_.size() < 2 * settings_.sides)
-      throw UsageError("timer " + printable(result_.timer) + ": " + std::to_string(complete_.size()) +
-                       " processes measured every row, and two sides of " + std::to_string(settings_.sides) +
-                       " need " + std::to_string(2 * settings_.sides) +
+      throw UsageError("timer " + printable(result_.timer) + ": " + counted(complete_.size(), "process") +
+                       " measured every row, and two sides of " + std::to_string(settings_.sides) + " need " +
+                       std::to_string(2 * settings_.sides) +
                        (measured_.times.suspect > 0
-                            ? " (" + std::to_string(measured_.times.suspect) +
-                                  " rows are left out: the machine was throttled or shared)"
+                            ? " (" + counted(measured_.times.suspect, "row is", "rows are") +
+                                  " left out: the machine was throttled or shared)"
                             : "") +
                        "; measure more --processes or give fewer --sides");
   }
@@ -213,12 +213,12 @@ Calibration evaluate(const Measurements& measured, const Settings& settings) {
     TimerTables(measured, settings, timer, std::move(subjects)).run(rounds, all);
   for (const TimerResult& timer : all.timers) {
     const std::string who = "timer " + timer.timer + ": ";
-    if (timer.processes < rounds.size())
-      all.notes.push_back(who + std::to_string(rounds.size() - timer.processes) + " of " +
-                          std::to_string(rounds.size()) + " processes are left out: they lack a row");
-    all.notes.push_back(who + std::to_string(timer.tables) + " tables of " + std::to_string(timer.processes) +
-                        " processes are not independent; " +
-                        std::to_string(timer.processes / (2 * settings.sides)) + " share no process");
+    if (const std::size_t lacking = rounds.size() - timer.processes; lacking > 0)
+      all.notes.push_back(who + std::to_string(lacking) + " of " + counted(rounds.size(), "process") +
+                          (lacking == 1 ? " is left out: it lacks a row" : " are left out: they lack a row"));
+    all.notes.push_back(who + counted(timer.tables, "table") + " of " + counted(timer.processes, "process") +
+                        " are not independent; " + std::to_string(timer.processes / (2 * settings.sides)) +
+                        " share no process");
   }
   note_left_out(all);
   return all;

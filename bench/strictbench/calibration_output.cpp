@@ -189,8 +189,8 @@ void write_text(std::ostream& out, const Calibration& calibration, const Provena
   out << printable(provenance.device_name) << ", " << printable(provenance.date)
       << (provenance.commit.empty() ? "" : ", commit " + printable(provenance.commit.substr(0, 12)))
       << (provenance.dirty ? " with local changes" : "") << "\n"
-      << settings.sides << " processes a side, threshold " << plain_percent(settings.threshold) << ", alpha "
-      << plain_percent(settings.alpha) << "; drawn from";
+      << counted(settings.sides, "process") << " a side, threshold " << plain_percent(settings.threshold)
+      << ", alpha " << plain_percent(settings.alpha) << "; drawn from";
   for (const TimerResult& timer : calibration.timers)
     out << (&timer == &calibration.timers.front() ? " " : ", ") << timer.processes << " (" << timer.timer
         << ")";

@@ -106,8 +106,8 @@ std::string operator_text(const Executable& executable) {
     return text + "\n";
   };
   const std::string& device = executable.gpu_name.empty() ? executable.device : executable.gpu_name;
-  std::string text = printable(executable.operator_name + " on " + device) + ", " + std::to_string(cases) +
-                     (cases == 1 ? " case\n" : " cases\n");
+  std::string text =
+      printable(executable.operator_name + " on " + device) + ", " + counted(cases, "case") + "\n";
   text += row({"shape", "variants", "timers", "memory"});
   for (const ShapeLine& line : lines) {
     text += row({line.shape, joined(line.variants), joined(line.timers), bytes_text(line.memory)});
@@ -125,7 +125,7 @@ std::string text_of(const std::vector<Executable>& executables, bool all) {
     shown += executable.selected_names().size();
     every += executable.cases.size();
   }
-  text += std::to_string(shown) + " of " + std::to_string(every) + " cases; * marks the gating timer";
+  text += std::to_string(shown) + " of " + counted(every, "case") + "; * marks the gating timer";
   if (!all && shown < every) text += "; every timer: strictbench list --all";
   return text + "\n";
 }

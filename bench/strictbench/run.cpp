@@ -77,14 +77,12 @@ More judge_evidence(RunRecord& record, const fs::path& folder) {
 void say_what_is_measured(const RunRecord& record) {
   std::size_t cases = 0;
   for (const auto& [name, executable] : record.executables) cases += executable.cases.size();
-  const std::string processes =
-      record.options.adaptive()
-          ? std::to_string(record.options.processes) + " to " + std::to_string(record.options.most_processes)
-          : "up to " + std::to_string(record.options.processes);
-  std::printf("measuring %zu %s of %zu %s on %s, %s %s each\n", cases, cases == 1 ? "case" : "cases",
-              record.executables.size(), record.executables.size() == 1 ? "operator" : "operators",
-              record.gpu_name.empty() ? "the CPU" : printable(record.gpu_name).c_str(), processes.c_str(),
-              record.options.most_processes == 1 ? "process" : "processes");
+  const RunOptions& options = record.options;
+  const std::string least = options.adaptive() ? std::to_string(options.processes) + " to " : "up to ";
+  std::printf("measuring %s of %s on %s, %s%s each\n", counted(cases, "case").c_str(),
+              counted(record.executables.size(), "operator").c_str(),
+              record.gpu_name.empty() ? "the CPU" : printable(record.gpu_name).c_str(), least.c_str(),
+              counted(options.most_processes, "process").c_str());
   std::fflush(stdout);
 }
 

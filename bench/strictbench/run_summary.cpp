@@ -54,7 +54,7 @@ std::string group_lines(const RunRecord& record) {
     if (group.cases.size() > 1) line += " and " + std::to_string(group.cases.size() - 1) + " more";
     const int all = processes_of[operator_name];
     if (all > 1) {
-      line += " (in " + std::to_string(group.processes.size()) + " of " + std::to_string(all) + " processes)";
+      line += " (in " + std::to_string(group.processes.size()) + " of " + counted(all, "process") + ")";
     }
     lines += printable(line + ": " + reason) + "\n";
   }
@@ -92,24 +92,20 @@ std::string count_line(const RunRecord& record) {
     most = std::max(most, count);
   }
   const std::string processes =
-      fewest == most ? std::to_string(rounds.size()) + (rounds.size() == 1 ? " process" : " processes") +
-                           " of each operator"
-                     : std::to_string(fewest) + " to " + std::to_string(most) + " processes of each case";
+      fewest == most ? counted(rounds.size(), "process") + " of each operator"
+                     : std::to_string(fewest) + " to " + counted(most, "process") + " of each case";
   std::map<CaseState, int> counts;
   for (const auto& [name, state] : worst) ++counts[state];
   std::erase_if(never_started, [&](const std::string& name) { return worst.contains(name); });
   const std::size_t cases = worst.size() + never_started.size();
-  std::string line = std::to_string(cases) + (cases == 1 ? " case, " : " cases, ") + processes + ", " +
-                     duration_text(seconds) + ":";
+  std::string line = counted(cases, "case") + ", " + processes + ", " + duration_text(seconds) + ":";
   std::string parts;
   for (const auto& [state, count] : counts) {
     parts += (parts.empty() ? " " : ", ") + std::to_string(count) + " " + to_string(state);
   }
   if (!never_started.empty())
     parts += (parts.empty() ? " " : ", ") + std::to_string(never_started.size()) + " not started";
-  if (pending > 0)
-    parts += (parts.empty() ? " " : ", ") + std::to_string(pending) +
-             (pending == 1 ? " process not run" : " processes not run");
+  if (pending > 0) parts += (parts.empty() ? " " : ", ") + counted(pending, "process") + " not run";
   return line + parts + "\n";
 }
 
@@ -118,8 +114,7 @@ std::string evidence_line(const RunRecord& record) {
   if (!record.evidence) return {};
   constexpr std::size_t most_named = 3;
   const EvidenceRecord& evidence = *record.evidence;
-  std::string line = std::to_string(evidence.stopped_early) +
-                     (evidence.stopped_early == 1 ? " case" : " cases") + " stopped early, " +
+  std::string line = counted(evidence.stopped_early, "case") + " stopped early, " +
                      std::to_string(evidence.wide.size()) + " still wide";
   for (std::size_t i = 0; i < std::min(evidence.wide.size(), most_named); ++i) {
     const CaseWidth& wide = evidence.wide[i];

@@ -191,11 +191,11 @@ void Runner::drop_rounds_from(int round) {
   for (const auto& arm : arms_) {
     RunRecord& record = arm->record();
     std::erase_if(record.processes, [&](const ProcessRecord& process) { return process.process >= round; });
-    const std::string asked = record.options.adaptive() ? " rounds of processes"
-                                                        : " of " + std::to_string(record.options.processes) +
-                                                              " processes of each operator";
-    record.notes.push_back("stopped after " + std::to_string(round) + asked +
-                           ": one more would pass the budget of " +
+    const std::string after = record.options.adaptive()
+                                  ? counted(round, "round") + " of processes"
+                                  : std::to_string(round) + " of " +
+                                        counted(record.options.processes, "process") + " of each operator";
+    record.notes.push_back("stopped after " + after + ": one more would pass the budget of " +
                            duration_text(record.options.budget_seconds));
   }
 }
@@ -211,11 +211,9 @@ void Runner::show(const Planned& planned, const CaseProgress& at, double seconds
   const double elapsed = seconds_since(start_);
   std::string line;
   if (stopped_) {
-    line = "round " + std::to_string(planned.round + 1) + ", " + std::to_string(*stopped_) +
-           (*stopped_ == 1 ? " case stopped, " : " cases stopped, ");
+    line = "round " + std::to_string(planned.round + 1) + ", " + counted(*stopped_, "case") + " stopped, ";
   }
-  line += std::to_string(ahead.cases_left) + (ahead.cases_left == 1 ? " case left, " : " cases left, ") +
-          duration_text(elapsed);
+  line += counted(ahead.cases_left, "case") + " left, " + duration_text(elapsed);
   if (ahead.seconds_left >= 0) {
     // Rounds that the budget will not let begin are not worth waiting for.
     const double limit = std::max(0.0, record.options.budget_seconds - elapsed);
