@@ -33,7 +33,6 @@ ON_GPU = {
 }
 
 
-
 class FaultsTest(unittest.TestCase):
     def setUp(self) -> None:
         if DEVICE != "cpu" and not described_on_gpu():

@@ -229,7 +229,6 @@ def draw(document: dict[str, Any]) -> Figure:
     return figure
 
 
-
 def main(arguments: Optional[list[str]] = None) -> int:
     parser = argparse.ArgumentParser(prog="calibration.py", description="Draws what a machine can see.")
     parser.add_argument("calibration", type=Path, metavar="DIR_OR_JSON",

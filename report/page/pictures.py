@@ -130,7 +130,6 @@ def draw_history(report: Report, history: History, chosen: list[Series]) -> Figu
     return figure
 
 
-
 def save_all(report: Report, folder: Path, stem: str) -> list[Path]:
     """The pictures that there is anything to show on; one of an earlier report goes, so that none is out of date."""
     drawn: dict[str, Optional[Figure]] = {f"{stem}-ratios": None, f"{stem}-history": None}

@@ -321,7 +321,6 @@ def draw(results: Results) -> Figure:
     return figure
 
 
-
 def main(arguments: Optional[list[str]] = None) -> int:
     parser = argparse.ArgumentParser(prog="speedup.py", description="Draws the speedup over legacy, case by case.")
     parser.add_argument("result", type=Path, metavar="RESULT",
