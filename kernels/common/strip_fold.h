@@ -1,9 +1,9 @@
 /// Adds rows in order, a strip of 32 columns per warp, while other warps copy the rows that come next.
 ///
 /// The order is the definition, so a column's sum is a chain of adds of 4 cycles each, and no memory answers
-/// within 4 cycles. Copying warps keep a ring of rows in shared memory full; the folding warp reads a
-/// batch of rows while it adds the one before. What is left is the chain itself, or the memory where many
-/// strips run at once. Included by *.cu only. Compute capability 8.0 and later.
+/// within 4 cycles. Copying warps keep a ring of rows in shared memory full; the folding warp reads 16 or 32
+/// rows ahead of those it adds. What is left is the chain itself (4.2 to 4.4 cycles an add on an H200), or
+/// the memory where many strips run at once. Included by *.cu only. Compute capability 8.0 and later.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -82,36 +82,42 @@ __device__ inline void copy_piece(void* to, const void* from, bool there) {
                : "memory");
 }
 
-/// The ring: `stages` times `batches` times `batch` rows of the block's strips. A stage is handed over at
-/// once; a batch is read while the one before it is added.
-template <class T, int folders, int stages, int batches, int batch>
+/// A stage's turn in a ring of so many: which slot it lies in, and the parity of the phase that fills it.
+template <int stages>
+struct Turn {
+  static_assert((stages & (stages - 1)) == 0);  // so that both are bits of its number
+  unsigned number = 0;
+
+  __device__ unsigned slot() const { return number % stages; }
+  __device__ unsigned parity() const { return number / stages % 2; }
+};
+
+/// The ring: `stages` times `stage_rows` rows of the block's strips. A stage is handed over at once.
+template <class T, int folders_, int stages_, int stage_rows_>
 struct Ring {
-  static constexpr int stage_rows = batches * batch;
+  static constexpr int folders = folders_;
+  static constexpr int stages = stages_;
+  static constexpr int stage_rows = stage_rows_;
+  using Turn = strip::Turn<stages>;
   T rows[stages][stage_rows][folders * columns];
   Barrier full[stages];
   Barrier empty[stages];
 
-  /// By all threads of the block, before any of them copies or folds. So many warps copy each stage.
+  /// By one thread of the block, before any other waits or arrives. So many warps copy each stage. (By one,
+  /// or every barrier's turn takes 80 cycles on an H200: 600 in all.)
   __device__ void init(int copying) {
-    if (threadIdx.x < stages) {
-      full[threadIdx.x].init(32 * copying);
-      empty[threadIdx.x].init(32 * folders);
+#pragma unroll
+    for (int i = 0; i < stages; ++i) {
+      full[i].init(32 * copying);
+      empty[i].init(32 * folders);
     }
-    __syncthreads();
   }
   /// How many stages so many rows take.
   static __device__ unsigned stages_of(std::int64_t row_count) {
     return static_cast<unsigned>((row_count + stage_rows - 1) / stage_rows);
   }
-  static_assert((stages & (stages - 1)) == 0);  // so that a stage's slot and parity are bits of its number
-  static __device__ unsigned slot_of(unsigned stage) { return stage % stages; }
-  static __device__ unsigned parity_of(unsigned stage) { return stage / stages % 2; }
-  /// The slot of the `stage`-th stage that the ring holds, when nobody reads it any more.
-  __device__ int empty_slot(unsigned stage) {
-    const unsigned round = stage / stages;
-    if (round > 0) empty[stage % stages].wait((round - 1) & 1u);
-    return static_cast<int>(stage % stages);
-  }
+  /// Returns when nobody reads what was in the slot; the first time at once.
+  __device__ void wait_until_empty(const Turn& turn) { empty[turn.slot()].wait(turn.parity() ^ 1); }
 };
 
 /// Which pieces of a strip's rows a copying warp's lane takes in one step.
@@ -143,30 +149,54 @@ struct Pieces {
   }
 };
 
-/// What copying warp `copier` does: its share of every stage's rows, which lie `stride` elements apart from
-/// `from` on. Columns from `cols` on, and rows from `rows` on, become zeros: an accumulator that began at +0
-/// never is -0, and +0 added to anything else changes nothing.
-template <int copiers, class T, int folders, int stages, int batches, int batch>
-__device__ void copy_rows(Ring<T, folders, stages, batches, batch>& ring, int copier, std::int64_t rows,
-                          int cols, const T* from, std::int64_t stride) {
-  using Lanes = Pieces<T, folders>;
-  const Lanes lanes(cols);
-  constexpr int stage_rows = batches * batch;
-  constexpr int share = copiers * Lanes::rows_a_step;  // of rows, that all copiers copy in a step
-  static_assert(stage_rows % share == 0);
-  const int first = copier * Lanes::rows_a_step + lanes.row;
-  from += first * stride;
-  unsigned stage = 0;
-  for (std::int64_t done = 0; done < rows; done += stage_rows) {
-    const int slot = ring.empty_slot(stage++);
-#pragma unroll 4
-    for (int r = first; r < stage_rows; r += share) {
-      lanes.copy(ring.rows[slot][r], from, done + r < rows);
-      from += share * stride;
+/// What a copying warp of `copiers` does: its share of every stage's rows, which lie `stride` elements apart.
+/// Columns from `cols` on, and rows from `rows` on, become zeros: an accumulator that began at +0 never is
+/// -0, and +0 added to anything else changes nothing.
+template <int copiers, class T, class Ring>
+class RowCopier {
+ public:
+  __device__ RowCopier(Ring& ring, int copier, std::int64_t rows, int cols, const T* from,
+                       std::int64_t stride)
+      : ring_(ring),
+        lanes_(cols),
+        first_(copier * Lanes::rows_a_step + lanes_.row),
+        left_(rows - first_),
+        from_(from + first_ * stride),
+        step_(share * stride) {}
+
+  /// The first stage, which needs no barrier: they may be made meanwhile.
+  __device__ void begin() { copy(0); }
+  __device__ void copy_rest() {
+    ring_.full[0].arrive_after_copies();
+    typename Ring::Turn turn;
+    for (++turn.number; left_ > -first_; ++turn.number) {
+      ring_.wait_until_empty(turn);
+      copy(turn.slot());
+      ring_.full[turn.slot()].arrive_after_copies();
     }
-    ring.full[slot].arrive_after_copies();
   }
-}
+
+ private:
+  using Lanes = Pieces<T, Ring::folders>;
+  static constexpr int share = copiers * Lanes::rows_a_step;  // of rows, that all copiers copy in a step
+  static_assert(Ring::stage_rows % share == 0);
+
+  __device__ void copy(unsigned slot) {
+#pragma unroll 4
+    for (int r = 0; r < Ring::stage_rows; r += share) {
+      lanes_.copy(ring_.rows[slot][first_ + r], from_, r < left_);
+      from_ += step_;
+    }
+    left_ -= Ring::stage_rows;
+  }
+
+  Ring& ring_;
+  Lanes lanes_;
+  int first_;          // of its rows of a stage
+  std::int64_t left_;  // rows from there on
+  const T* from_;
+  std::int64_t step_;
+};
 
 /// Several rows of a strip in one instruction: of fp32 four, of 16-bit elements eight, two to a word. A lane
 /// gets the elements of its own column. (`ldmatrix` hands the rows of 8 x 16-byte matrices out to lanes;
@@ -223,97 +253,59 @@ __device__ float added(float acc, const Words& rows) {
   return acc;
 }
 
-/// What folding warp `folder` does for rows that begin with stage `stage`: the sum of this lane's column
-/// (column_of_lane) over all of them, of which there is one at least, from +0 on.
-template <class T, int folders, int stages, int batches, int batch, class Index>
-__device__ float fold_rows(Ring<T, folders, stages, batches, batch>& ring, int folder, unsigned stage,
-                           Index rows) {
-  constexpr int pitch = folders * columns * static_cast<int>(sizeof(T));
+/// What folding warp `folder` does for rows that begin with a stage's turn, which goes on behind them: the
+/// sum of this lane's column (column_of_lane) over all of them, of which there is one at least, from +0 on. A
+/// few reads are always ahead of the adds: as soon as a read's rows are added, its registers take another's.
+template <class T, class Ring, class Index>
+__device__ float fold_rows(Ring& ring, int folder, typename Ring::Turn& turn, Index rows) {
+  constexpr int pitch = Ring::folders * columns * static_cast<int>(sizeof(T));
   constexpr int step = rows_at_once<T>;
-  constexpr int reads = batch / step;
-  Index left = (rows + batch - 1) / batch;  // batches
+  constexpr int reads = Ring::stage_rows / step;
+  constexpr int ahead = 4;                          // reads, of which each takes 33 cycles
+  constexpr int asked = reads - ahead - 16 / step;  // when to ask whether the next stage is full
+  static_assert(asked >= 0 && reads % ahead == 0);
   const std::uint32_t begin = shared_address(&ring.rows[0][0][folder * columns]) + piece_of_lane<T>(pitch);
+  const auto address_of = [&](const auto& of) {
+    return begin + of.slot() * static_cast<unsigned>(Ring::stage_rows * pitch);
+  };
+  std::uint32_t from = address_of(turn);
   float acc = 0.0f;
-  const auto address_of = [&](unsigned of) { return begin + ring.slot_of(of) * (ring.stage_rows * pitch); };
-  std::uint32_t from = address_of(stage);
-  Words now[reads];
-  ring.full[ring.slot_of(stage)].wait(ring.parity_of(stage));
+  Words held[ahead];
+  ring.full[turn.slot()].wait(turn.parity());
 #pragma unroll
-  for (int i = 0; i < reads; ++i) now[i] = read_rows<T>(from + i * (step * pitch));
-  int in_stage = batches;     // from the one in registers on
-  bool next_is_full = false;  // asked a stage early, for nothing to wait for the answer
+  for (int i = 0; i < ahead; ++i) held[i] = read_rows<T>(from + i * (step * pitch));
 #pragma unroll 1
-  for (; left > 1; --left) {
-    from += batch * pitch;
-    if (--in_stage == 0) {
-      ring.empty[ring.slot_of(stage)].arrive();
-      ++stage;
-      if (!next_is_full) ring.full[ring.slot_of(stage)].wait(ring.parity_of(stage));
-      next_is_full = ring.full[ring.slot_of(stage + 1)].test(ring.parity_of(stage + 1));
-      from = address_of(stage);
-      in_stage = batches;
+  for (; rows > Ring::stage_rows; rows -= Ring::stage_rows) {
+    const typename Ring::Turn next_turn{turn.number + 1};
+    const std::uint32_t next = address_of(next_turn);
+    bool next_is_full = false;
+#pragma unroll
+    for (int i = 0; i < reads; ++i) {
+      if (i == asked) next_is_full = ring.full[next_turn.slot()].test(next_turn.parity());
+      if (i == reads - ahead) {
+        ring.empty[turn.slot()].arrive();
+        if (!next_is_full) ring.full[next_turn.slot()].wait(next_turn.parity());
+      }
+      acc = added<T>(acc, held[i % ahead]);
+      held[i % ahead] = read_rows<T>(i < reads - ahead ? from + (i + ahead) * (step * pitch)
+                                                       : next + (i + ahead - reads) * (step * pitch));
     }
-    Words next[reads];
-#pragma unroll
-    for (int i = 0; i < reads; ++i) next[i] = read_rows<T>(from + i * (step * pitch));
-#pragma unroll
-    for (int i = 0; i < reads; ++i) acc = added<T>(acc, now[i]);
-#pragma unroll
-    for (int i = 0; i < reads; ++i) now[i] = next[i];
+    turn = next_turn;
+    from = next;
   }
-  ring.empty[ring.slot_of(stage)].arrive();
-#pragma unroll
-  for (int i = 0; i < reads; ++i) acc = added<T>(acc, now[i]);
-  return acc;
-}
-
-/// The same with a stage of one batch and half the registers: 64 with 128 rows of 16-bit elements. A batch is
-/// read in halves, each while the other is added, and handed back as soon as it is read. gridDim.z: 1.
-///
-/// For kernels that leave a thread no more than a fourth of the registers: there fold_rows() is compiled to
-/// read behind the adds (H200, 32,768 equal ids of embedding_backward at hidden 1024: 91 us, this way 83).
-/// With all of them it is faster (16,384 x 128 in fp32: 40.7 us, this way 44.7).
-template <class T, int stages, int batch>
-__device__ float fold_rows_by_halves(Ring<T, 1, stages, 1, batch>& ring, unsigned stage, int rows) {
-  constexpr int pitch = columns * static_cast<int>(sizeof(T));
-  constexpr int step = rows_at_once<T>;
-  constexpr int half = batch / step / 2;  // reads
-  const std::uint32_t begin = shared_address(&ring.rows[0][0][0]) + piece_of_lane<T>(pitch);
-  const auto address_of = [&](unsigned of) { return begin + ring.slot_of(of) * (batch * pitch); };
-  float acc = 0.0f;
-  Words first[half];
-  Words second[half];
-  unsigned one = gridDim.z;
-  const auto read = [&](Words(&to)[half], std::uint32_t from) {
-#pragma unroll
-    for (int i = 0; i < half; ++i) to[i] = read_rows<T>(from + i * (step * pitch));
-    // Never; but a branch ends a basic block, across which ptxas does not move the reads behind the adds.
-    asm volatile("" : "+r"(one));
-    if (one != 1) __trap();
-  };
-  const auto add = [&](const Words(&those)[half]) {
-#pragma unroll
-    for (int i = 0; i < half; ++i) acc = added<T>(acc, those[i]);
-  };
-  ring.full[ring.slot_of(stage)].wait(ring.parity_of(stage));
-  read(first, address_of(stage));
-  read(second, address_of(stage) + half * (step * pitch));
-  ring.empty[ring.slot_of(stage)].arrive();
-  bool next_is_full = false;  // asked a stage early, for nothing to wait for the answer
 #pragma unroll 1
-  for (int left = (rows + batch - 1) / batch; left > 1; --left) {
-    add(first);
-    ++stage;
-    if (!next_is_full) ring.full[ring.slot_of(stage)].wait(ring.parity_of(stage));
-    next_is_full = ring.full[ring.slot_of(stage + 1)].test(ring.parity_of(stage + 1));
-    const std::uint32_t from = address_of(stage);
-    read(first, from);
-    add(second);
-    read(second, from + half * (step * pitch));
-    ring.empty[ring.slot_of(stage)].arrive();
+  for (int left = static_cast<int>(rows); left > ahead * step; left -= ahead * step) {
+    from += ahead * (step * pitch);
+#pragma unroll
+    for (int i = 0; i < ahead; ++i) {
+      acc = added<T>(acc, held[i]);
+      held[i] = read_rows<T>(from + i * (step * pitch));
+    }
   }
-  add(first);
-  add(second);
+  ring.empty[turn.slot()].arrive();
+  ++turn.number;
+#pragma unroll
+  for (int i = 0; i < ahead; ++i) acc = added<T>(acc, held[i]);
   return acc;
 }
 

@@ -151,18 +151,33 @@ TEST(EmbeddingBackward, RunsInRowsOfAnyWidth) {
   }
 }
 
-/// One search among the ids looks at 64 places at once, the other at the 48 nearest and 16 over the rest:
-/// what they part the answers into, one less and one more, in one round and in several.
+/// Up to 1,024 tokens are read whole, 512 of them at once; more are searched: 64 places at once, or the 48
+/// nearest and 16 over the rest. What they part the answers into, one less and one more, in one round and in
+/// several; runs that end the order and runs that do not.
 TEST(EmbeddingBackward, AsManyTokensAsASearchLooksAt) {
   for (const std::int64_t searched :
-       {65, 130, 195, 65 * 65, 48, 48 + 17, 48 + 2 * 17, 48 + 17 * 17, 48 + 17 * 65})
-    for (const std::int64_t more : {-1, 0, 1, 2}) {  // a run's end is searched for behind its first place
-      const std::int64_t tokens = searched + more;
-      const Shape shape{tokens, tokens, 8};
+       {32, 64, 512, 1024, 65, 65 * 65, 48 + 16 * 64, 48 + 16 * 65, 48 + 16 * 80, 48 + 16 * 256})
+    for (const std::int64_t more : {-1, 0, 1, 2})  // a run's end is searched for behind its first place
+      for (const std::int64_t behind : {0, 40}) {
+        const std::int64_t tokens = searched + more;
+        const Shape shape{tokens + behind, tokens + behind + 1, 8};
+        Case c{.shape = shape, .ids = {}, .grad = some_grad(shape)};
+        c.ids.assign(static_cast<std::size_t>(shape.tokens), 0);
+        std::iota(c.ids.begin() + tokens, c.ids.end(), 1);
+        expect_all_variants(c, Legacy::left_out);
+        std::iota(c.ids.begin(), c.ids.end(), 0);
+        expect_all_variants(c, Legacy::left_out);
+      }
+}
+
+/// Ids that no row belongs to, before and behind the others in the order, as many as make a long run.
+TEST(EmbeddingBackward, LongRunsOfIdsOutOfRangeAreDropped) {
+  for (const std::int64_t length : {100, 700, 3000})
+    for (const auto& [first, last] : {std::pair{-5, 3}, std::pair{0, 40}, std::pair{-1, 12}}) {
+      const Shape shape{2 * length + 1, 12, 136};
       Case c{.shape = shape, .ids = {}, .grad = some_grad(shape)};
-      c.ids.assign(static_cast<std::size_t>(tokens), tokens - 1);
-      expect_all_variants(c, Legacy::left_out);
-      std::iota(c.ids.begin(), c.ids.end(), 0);
+      for (std::int64_t i = 0; i < shape.tokens; ++i) c.ids.push_back(i % 2 == 0 ? first : last);
+      c.ids[1] = 11;
       expect_all_variants(c, Legacy::left_out);
     }
 }

@@ -6,26 +6,37 @@
 ///
 /// A hot id is a chain of adds of 4 cycles each, so it must be spread over the chip and kept fed; all other
 /// rows are bounded by memory, and few tokens by loads that wait for each other: where a run begins and ends,
-/// where its rows lie, the rows. No row is written twice. Rows that pieces of 16 bytes do not cut evenly, or
-/// that lie elsewhere than at multiples of them, take `new`'s kernels.
+/// where its rows lie, the rows. Of up to 1,024 tokens every block with long runs reads the order whole, so
+/// that it waits for two. No row is written twice. Rows that pieces of 16 bytes do not cut evenly, or that
+/// lie elsewhere than at multiples of them, take `new`'s kernels.
 ///
-/// Tried and did not pay (H200, bf16; us at hidden 4096 where no other is named, by ten launches in a graph).
+/// Tried and did not pay (H200, bf16; us at hidden 4096 where no other is named, by graphs).
 /// Short runs:
 /// - rows through shared memory by cp.async: 32,768 distinct ids took 166 instead of 144;
 /// - 8 rows under way and five blocks a multiprocessor: 4,096 ids by Zipf at hidden 1024 9.0 instead of 8.3,
 ///   distinct ids 2 % faster; 16 rows: a quarter of the sizes 2 % faster, as many slower;
+/// - groups of rows that take turns (2 x 8, 3 x 4, 4 x 4): 4,096 ids by Zipf at hidden 2048 7.2 instead of
+///   7.4, but 512 distinct ids 3.4 instead of 3.15;
+/// - pieces of 8 bytes, with 16 or 24 rows under way: 4,096 ids by Zipf at hidden 1024 4.56 and 5.02 instead
+///   of 5.15, distinct ids 4.56 and 4.90 instead of 4.27;
 /// - windows of other lengths than here, from 2 to 28 places.
 ///
-/// Long runs, the first four lines beside a ring not yet aligned (115 for 32,768 equal ids, 116 by Zipf):
+/// Long runs, the first four lines when 32,768 equal ids took 115 (now 88):
 /// - a launch of its own beside the short ones, by programmatic dependent launch: equal ids 96, but 6 instead
 ///   of 4 for 512 and 125 by Zipf: what is fast for a chain, a ring of 128 KB, leaves others no cache;
 /// - bulk copies of 64 bytes a row: equal ids 355; 256 threads: 117;
-/// - all copying warps on one stage: equal ids 144, though 512 of them 5.6 instead of 6.1;
-/// - stages begun before the end of the run is known: no change;
+/// - all copying warps on one stage: equal ids 144;
 /// - the first stage by all copying warps: 4 % slower; rows fetched to the L2 ahead: 2 % slower;
-/// - batches of 64 rows: 13 % slower; a ring of 64 KB: by Zipf 20 % slower;
-/// - the end of a run searched for at 128 to 512 places at once, or at places all over the order: 512 ids by
-///   Zipf 3.93 to 4.27, with 48 near ones and 16 far ones 3.84.
+/// - a ring of 48 KB: 4,096 distinct ids 22.8 instead of 19.9, by Zipf 16.0 instead of 14.5; of 64 KB: by
+///   Zipf 20 % slower;
+/// - stages of 64 rows for all: 4,096 equal ids 14.1 instead of 13.4; of 128 for all: 512 equal ids 4.1
+///   instead of 3.8;
+/// - fewer rows a long run (48 instead of 64) for 4,096 ids by Zipf at hidden 1024: 4.9 instead of 5.2, but
+///   distinct ids 4.31 instead of 4.27, and at hidden 4096 15.4 instead of 14.5.
+///
+/// What holds 4,096 ids by Zipf at hidden 1024 and 2048 up: long runs alone take 3.7 and 4.9, short ones
+/// alone 5.0 and 6.3, since a warp adds a run of up to 64 rows by 12 at a time, each of which waits for
+/// memory.
 #include <algorithm>
 #include <optional>
 
@@ -54,7 +65,7 @@ struct Plan {
   int long_run;  // more rows than these are a long run
 };
 
-template <class Grad, class Weight, class Index>
+template <bool few, class Grad, class Weight, class Index>
 __global__ void __launch_bounds__(threads, 4)
     add_runs(const __grid_constant__ Job<Grad, Weight, Index> job, const __grid_constant__ Blocks blocks) {
   extern __shared__ __align__(strip::line_bytes) unsigned char memory[];
@@ -62,8 +73,9 @@ __global__ void __launch_bounds__(threads, 4)
   unsigned block = blockIdx.x;
   if (block < blocks.long_runs) {
     const unsigned group = block / blocks.strips;
-    return fold_long_runs(job, *reinterpret_cast<Ring<Grad>*>(memory), block - group * blocks.strips, group,
-                          blocks.groups);
+    fold_long_runs<few>(job, *reinterpret_cast<Ring<Grad, few>*>(memory), block - group * blocks.strips,
+                        group, blocks.groups);
+    return;
   }
   block -= blocks.long_runs;
   const unsigned window = block / blocks.parts;
@@ -138,8 +150,9 @@ std::optional<Plan> plan(const Args& args) {
 /// ids and positions: sorted, [tokens].
 template <class Grad, class Weight, class Index>
 void launch(const Args& args, const Plan& planned, const Index* ids, const Index* positions, Stream stream) {
-  const auto kernel = add_runs<Grad, Weight, Index>;
-  constexpr int bytes = sizeof(Ring<Grad>);
+  const bool few = args.shape.tokens <= few_tokens;
+  const auto kernel = few ? add_runs<true, Grad, Weight, Index> : add_runs<false, Grad, Weight, Index>;
+  const int bytes = few ? sizeof(Ring<Grad, true>) : sizeof(Ring<Grad, false>);
   cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   kernel<<<planned.grid, threads, bytes, stream>>>({.shape = args.shape,
                                                     .ids = ids,

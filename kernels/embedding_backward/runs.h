@@ -33,12 +33,6 @@ struct Job {
   }
 };
 
-/// `n` elements as one load.
-template <class Element, int n>
-struct alignas(n * sizeof(Element) < 16 ? n * sizeof(Element) : 16) Several {
-  Element elements[n];
-};
-
 /// Rounds `n` sums to the type of `to`, aligned to a lane's piece of its row, and stores them.
 template <class Weight, int n>
 __device__ void store_rounded(Weight* to, const float (&sums)[n]) {
@@ -56,26 +50,29 @@ __device__ void store_rounded(Weight* to, const float (&sums)[n]) {
 
 /// A warp's search among sorted ids: the first place in [low, high) whose id is not `before`, or high. At
 /// most 2^30 ids. 32 `looks` places are looked at at once, since each look takes as long as memory does: the
-/// first `near` ones after `low`, for a place that is probably near, and others over all the rest.
+/// first `near` ones after `low`, for a place that is probably near, and others over all the rest, up to the
+/// last one: a run that ends the order is known at once.
 template <int looks, int near = 0, class Index, class Before>
 __device__ int first_not(const Index* ids, int low, int high, Before before) {
   static_assert(near < 32 * looks);
+  constexpr int far = 32 * looks - near;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   while (low < high) {
-    // So that the looks part all answers into shares of at most `step`.
-    const int step = max(high - low - near, 0) / (32 * looks - near + 1) + 1;
-    const auto behind = [&](int look) { return look <= near ? look : near + (look - near) * step; };
+    const int step = (max(high - low - near, 0) + far - 1) / far;
+    // How many places the look-th look and those before it tell of, in ascending order; then it is `high`.
+    const auto told = [&](int look) {
+      return min(low + (look <= near ? look : near + (look - near) * step), high);
+    };
     Index seen[looks];
 #pragma unroll
     for (int i = 0; i < looks; ++i)  // no branch, or one would wait for the other
-      seen[i] = ids[min(low + behind(i * 32 + lane + 1), high) - 1];
+      seen[i] = ids[told(i * 32 + lane + 1) - 1];
     int passed = 0;
 #pragma unroll
-    for (int i = 0; i < looks; ++i)
-      passed +=
-          __popc(__ballot_sync(0xffffffffu, low + behind(i * 32 + lane + 1) <= high && before(seen[i])));
-    high = min(high, low + behind(passed + 1) - 1);
-    low += behind(passed);
+    for (int i = 0; i < looks; ++i) passed += __popc(__ballot_sync(0xffffffffu, before(seen[i])));
+    if (passed == 32 * looks) return high;
+    high = told(passed + 1) - 1;
+    low = told(passed);
   }
   return low;
 }

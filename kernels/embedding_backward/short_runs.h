@@ -31,7 +31,15 @@ __device__ void add_short_runs(const Job<Grad, Weight, Index>& job, int first, i
     const int at = min(base + lane, tokens - 1);
     return Places{job.ids[at], static_cast<std::uint32_t>(job.positions[at]) * pieces_apart};
   };
-  using Piece = Several<Grad, n>;
+  using Piece = uint4;
+  // From words, each taken apart by a shift or a mask: of a struct of elements every one is shifted twice.
+  const auto element = [](const Piece& p, int i) {
+    const std::uint32_t words[4] = {p.x, p.y, p.z, p.w};
+    if constexpr (sizeof(Grad) == 4)
+      return __uint_as_float(words[i]);
+    else
+      return to_float(Grad{static_cast<std::uint16_t>(i % 2 ? words[i / 2] >> 16 : words[i / 2])});
+  };
   const auto* const pieces = reinterpret_cast<const Piece*>(job.grad + h);
   const int at = first + lane;
   Places here = look(first);  // with what is around them, all under way at once
@@ -80,10 +88,11 @@ __device__ void add_short_runs(const Job<Grad, Weight, Index>& job, int first, i
         if (next_run) {
           store();
           to_sum = __shfl_sync(0xffffffffu, sum_at, from + k);
+#pragma unroll
+          for (int i = 0; i < n; ++i) acc[i] = 0.0f;
         }
 #pragma unroll
-        for (int i = 0; i < n; ++i)
-          acc[i] = __fadd_rn(next_run ? 0.0f : acc[i], to_float(rows[k].elements[i]));
+        for (int i = 0; i < n; ++i) acc[i] = __fadd_rn(acc[i], element(rows[k], i));
       }
     }
     if (behind != 0) break;

@@ -76,9 +76,9 @@ TYPED_TEST(RowFold, ContiguousRows) {
 /// Rows that go round a ring several times and end amid one of its stages; columns that end amid a strip, and
 /// more of them than strips have multiprocessors.
 TYPED_TEST(RowFold, RowsPastARing) {
-  const std::pair<std::int64_t, std::int64_t> shapes[] = {{63, 128},   {64, 128},   {65, 136},   {255, 128},
-                                                          {256, 128},  {257, 40},   {5001, 136}, {700, 4232},
-                                                          {700, 8456}, {700, 16904}};
+  const std::pair<std::int64_t, std::int64_t> shapes[] = {
+      {63, 128},  {64, 128},  {65, 136}, {127, 128},  {128, 128},  {129, 128},  {96, 8456},  {97, 16904},
+      {255, 128}, {256, 128}, {257, 40}, {5001, 136}, {700, 4232}, {700, 8456}, {700, 16904}};
   for (const auto& [rows, cols] : shapes)
     expect_all_variants(rows_of(rows, cols), wide_values<TypeParam>(random_key("rows"), rows * cols));
 }

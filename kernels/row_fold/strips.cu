@@ -6,13 +6,13 @@
 /// of fp32 or 8 of 16 bits an instruction: what is left to issue beside an add are the conversion and a
 /// quarter of a read, and fewer instructions than cycles.
 ///
-/// Both copying warps work on each stage: the first one is there sooner, which 1,024 rows feel (fp32, 4096
-/// columns: 4.8 us instead of 5.2).
+/// Few rows feel what comes before the first add: so both copying warps work on each stage, and the first one
+/// is under way before the ring's barriers are made.
 ///
-/// Tried and did not pay (H200, 16,384 x 128): one `ld.shared` a row (bf16 56 us instead of 41), batches of
-/// 64 rows (46 and more), a loop without a batch of its own behind it (43), or without branches where a stage
-/// ends (48), words read into the registers of those just added (fp32 39.9 instead of 40.5, but fp16 43.2
-/// instead of 42.5), three or four copying warps (44, 42).
+/// Tried and did not pay (H200; us of 16,384 x 128 in fp32, 35.7 as it is): 64 rows a stage 46.6; 256
+/// rows 35.8, but 1,024 x 128 then takes 3.57 instead of 3.41; the next stage's first reads behind a
+/// predicate, not a branch 37.0; rows read in batches of 128, each while the one before is added, 40.7.
+/// Beside such batches in bf16 (41): one `ld.shared` a row 56; three or four copying warps 44, 42.
 #include <type_traits>
 #include <utility>
 
@@ -103,33 +103,31 @@ __global__ void fold_in_batches(const T* rows, std::int64_t row_count, std::int6
 
 constexpr int copiers = 2;  // a third one gains nothing
 
-/// A stage is handed over at once: many rows where one strip is narrow and the chain bounds it, fewer where
-/// memory does. All of it is 128 KB.
-template <class T, int folders>
-inline constexpr int batch = folders == 1 || sizeof(T) == 2 ? 128 : 64;
 template <int folders>
-inline constexpr int batches = folders <= 2 ? 2 : 1;
+inline constexpr int stage_rows = folders <= 2 ? 128 : 64;
+/// 128 KB.
 template <class T, int folders>
-inline constexpr int stages = 131072 / (batches<folders> * batch<T, folders> * strip::columns * folders *
-                                        static_cast<int>(sizeof(T)));
-
-template <class T, int folders>
-using Ring = strip::Ring<T, folders, stages<T, folders>, batches<folders>, batch<T, folders>>;
+using Ring =
+    strip::Ring<T, folders,
+                131072 / (stage_rows<folders> * strip::columns * folders * static_cast<int>(sizeof(T))),
+                stage_rows<folders>>;
 
 template <class T, int folders>
 __global__ void __launch_bounds__(32 * (folders + copiers), 1)
     fold_strips(const T* rows, std::int64_t row_count, std::int64_t cols, std::int64_t stride, float* out) {
   extern __shared__ __align__(strip::line_bytes) unsigned char memory[];
   auto& ring = *reinterpret_cast<Ring<T, folders>*>(memory);
-  ring.init(copiers);
   const std::int64_t first = std::int64_t{blockIdx.x} * (folders * strip::columns);
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  if (warp >= folders) {
-    const int width = static_cast<int>(min(cols - first, std::int64_t{folders * strip::columns}));
-    strip::copy_rows<copiers>(ring, warp - folders, row_count, width, rows + first, stride);
-    return;
-  }
-  const float sum = strip::fold_rows(ring, warp, 0, row_count);
+  const int width = static_cast<int>(min(cols - first, std::int64_t{folders * strip::columns}));
+  strip::RowCopier<copiers, T, Ring<T, folders>> copier(ring, warp - folders, row_count, width, rows + first,
+                                                        stride);
+  if (warp >= folders) copier.begin();
+  if (threadIdx.x == 0) ring.init(copiers);
+  __syncthreads();
+  if (warp >= folders) return copier.copy_rest();
+  typename Ring<T, folders>::Turn turn;
+  const float sum = strip::fold_rows<T>(ring, warp, turn, row_count);
   const std::int64_t c = first + warp * strip::columns + strip::column_of_lane<T>();
   if (c < cols) out[c] = sum;
 }
