@@ -34,9 +34,9 @@
 /// - fewer rows a long run (48 instead of 64) for 4,096 ids by Zipf at hidden 1024: 4.9 instead of 5.2, but
 ///   distinct ids 4.31 instead of 4.27, and at hidden 4096 15.4 instead of 14.5.
 ///
-/// What holds 4,096 ids by Zipf at hidden 1024 and 2048 up: long runs alone take 3.7 and 4.9, short ones
-/// alone 5.0 and 6.3, since a warp adds a run of up to 64 rows by 12 at a time, each of which waits for
-/// memory.
+/// What holds 4,096 ids by Zipf at hidden 1024 up (5.2): long runs alone take 3.7, short ones alone 5.0, since
+/// a warp adds a run of up to 64 rows by 12 at a time, each of which waits for memory. Where more than 32 rows
+/// are a long run these are 4.4 and 3.8, but 5.0 together: of 840 blocks only 528 fit at once.
 #include <algorithm>
 #include <optional>
 
