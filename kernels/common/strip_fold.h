@@ -6,7 +6,6 @@
 /// the memory where many strips run at once. Included by *.cu only. Compute capability 8.0 and later.
 #pragma once
 #include <cstdint>
-#include <utility>
 
 #include "kernels/common/dtype.h"
 
@@ -112,10 +111,6 @@ struct Ring {
       empty[i].init(32 * folders);
     }
   }
-  /// How many stages so many rows take.
-  static __device__ unsigned stages_of(std::int64_t row_count) {
-    return static_cast<unsigned>((row_count + stage_rows - 1) / stage_rows);
-  }
   /// Returns when nobody reads what was in the slot; the first time at once.
   __device__ void wait_until_empty(const Turn& turn) { empty[turn.slot()].wait(turn.parity() ^ 1); }
 };
@@ -201,7 +196,8 @@ class RowCopier {
 /// Several rows of a strip in one instruction: of fp32 four, of 16-bit elements eight, two to a word. A lane
 /// gets the elements of its own column. (`ldmatrix` hands the rows of 8 x 16-byte matrices out to lanes;
 /// which 16 bytes make up a matrix is ours to say.) `volatile`, or the compiler would let it sink to the add
-/// that needs it, and the chain would wait.
+/// that needs it, and the chain would wait; and what keeps it behind the barrier's wait and before its
+/// arrival.
 struct Words {
   std::uint32_t of[4];
 };
@@ -256,6 +252,7 @@ __device__ float added(float acc, const Words& rows) {
 /// What folding warp `folder` does for rows that begin with a stage's turn, which goes on behind them: the
 /// sum of this lane's column (column_of_lane) over all of them, of which there is one at least, from +0 on. A
 /// few reads are always ahead of the adds: as soon as a read's rows are added, its registers take another's.
+/// Behind the last row there must be zeros to a multiple of 4 reads, as the copying warps see to.
 template <class T, class Ring, class Index>
 __device__ float fold_rows(Ring& ring, int folder, typename Ring::Turn& turn, Index rows) {
   constexpr int pitch = Ring::folders * columns * static_cast<int>(sizeof(T));
@@ -272,6 +269,7 @@ __device__ float fold_rows(Ring& ring, int folder, typename Ring::Turn& turn, In
   float acc = 0.0f;
   Words held[ahead];
   ring.full[turn.slot()].wait(turn.parity());
+  __syncwarp();
 #pragma unroll
   for (int i = 0; i < ahead; ++i) held[i] = read_rows<T>(from + i * (step * pitch));
 #pragma unroll 1
@@ -281,10 +279,15 @@ __device__ float fold_rows(Ring& ring, int folder, typename Ring::Turn& turn, In
     bool next_is_full = false;
 #pragma unroll
     for (int i = 0; i < reads; ++i) {
-      if (i == asked) next_is_full = ring.full[next_turn.slot()].test(next_turn.parity());
+      // By vote: ldmatrix takes the whole warp, and PTX does not promise that all lanes are told the same.
+      if (i == asked)
+        next_is_full = __all_sync(0xffffffffu, ring.full[next_turn.slot()].test(next_turn.parity()));
       if (i == reads - ahead) {
         ring.empty[turn.slot()].arrive();
-        if (!next_is_full) ring.full[next_turn.slot()].wait(next_turn.parity());
+        if (!next_is_full) {
+          ring.full[next_turn.slot()].wait(next_turn.parity());
+          __syncwarp();
+        }
       }
       acc = added<T>(acc, held[i % ahead]);
       held[i % ahead] = read_rows<T>(i < reads - ahead ? from + (i + ahead) * (step * pitch)

@@ -170,6 +170,26 @@ TEST(EmbeddingBackward, AsManyTokensAsASearchLooksAt) {
       }
 }
 
+/// Rows so wide that one block has all long runs of its strip: those of one stage each, more than a ring has
+/// slots; as many tokens as are read whole, and one more; places that look like a long run's between such.
+TEST(EmbeddingBackward, ManyLongRunsOfABlock) {
+  std::vector<std::int64_t> just_long(1024);
+  for (std::size_t i = 0; i < just_long.size(); ++i) just_long[i] = static_cast<std::int64_t>(i / 33);
+  std::vector<std::int64_t> mixed;
+  for (std::int64_t id = 0; mixed.size() < 3500; ++id)
+    mixed.insert(mixed.end(), id % 3 == 1 ? 50 : id % 7 == 0 ? 300 : 97, id);
+  for (const std::int64_t tokens : {513, 1023, 1024}) {
+    const Shape shape{tokens, 40, 8200};
+    std::vector<std::int64_t> some(just_long.begin(), just_long.begin() + tokens);
+    expect_all_variants({.shape = shape, .ids = some, .grad = some_grad(shape)}, Legacy::left_out);
+  }
+  for (const std::int64_t tokens : {1000, 1025, 3500}) {
+    const Shape shape{tokens, 60, 4136};
+    std::vector<std::int64_t> some(mixed.begin(), mixed.begin() + tokens);
+    expect_all_variants({.shape = shape, .ids = some, .grad = some_grad(shape)}, Legacy::left_out);
+  }
+}
+
 /// Ids that no row belongs to, before and behind the others in the order, as many as make a long run.
 TEST(EmbeddingBackward, LongRunsOfIdsOutOfRangeAreDropped) {
   for (const std::int64_t length : {100, 700, 3000})

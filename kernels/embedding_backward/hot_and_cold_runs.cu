@@ -6,11 +6,12 @@
 ///
 /// A hot id is a chain of adds of 4 cycles each, so it must be spread over the chip and kept fed; all other
 /// rows are bounded by memory, and few tokens by loads that wait for each other: where a run begins and ends,
-/// where its rows lie, the rows. Of up to 1,024 tokens every block with long runs reads the order whole, so
-/// that it waits for two. No row is written twice. Rows that pieces of 16 bytes do not cut evenly, or that
-/// lie elsewhere than at multiples of them, take `new`'s kernels.
+/// where its rows lie, the rows. Of up to 1,024 tokens every block of long runs reads the order whole, so
+/// that it waits for two, from 513 tokens on for three. No row is written twice. Rows that pieces of 16 bytes
+/// do not cut evenly, or that lie elsewhere than at multiples of them, take `new`'s kernels.
 ///
-/// Tried and did not pay (H200, bf16; us at hidden 4096 where no other is named, by graphs).
+/// Tried and did not pay (H200, bf16; us at hidden 4096 where no other is named, of
+/// calls in a graph, each beside the version of its day).
 /// Short runs:
 /// - rows through shared memory by cp.async: 32,768 distinct ids took 166 instead of 144;
 /// - 8 rows under way and five blocks a multiprocessor: 4,096 ids by Zipf at hidden 1024 9.0 instead of 8.3,
@@ -34,9 +35,9 @@
 /// - fewer rows a long run (48 instead of 64) for 4,096 ids by Zipf at hidden 1024: 4.9 instead of 5.2, but
 ///   distinct ids 4.31 instead of 4.27, and at hidden 4096 15.4 instead of 14.5.
 ///
-/// What holds 4,096 ids by Zipf at hidden 1024 up (5.2): long runs alone take 3.7, short ones alone 5.0, since
-/// a warp adds a run of up to 64 rows by 12 at a time, each of which waits for memory. Where more than 32 rows
-/// are a long run these are 4.4 and 3.8, but 5.0 together: of 840 blocks only 528 fit at once.
+/// What holds 4,096 ids by Zipf at hidden 1024 up (5.2): long runs alone take 3.7, short ones alone 5.0,
+/// since a warp adds a run of up to 64 rows by 12 at a time, each of which waits for memory. Where more than
+/// 32 rows are a long run these are 4.4 and 3.8, but 5.0 together: of 840 blocks only 528 fit at once.
 #include <algorithm>
 #include <optional>
 

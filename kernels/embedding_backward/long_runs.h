@@ -1,7 +1,5 @@
 /// Blocks that fold long runs: a hot id's chain of adds, kept fed. Included by *.cu only.
 #pragma once
-#include <type_traits>
-
 #include "kernels/embedding_backward/runs.h"
 
 namespace strictbench::embedding_backward {
@@ -33,7 +31,7 @@ template <class Ring, class Grad, class PositionAt>
 __device__ void copy_runs(Ring& ring, int copier, const LongRun* runs, int count, PositionAt position_at,
                           const Grad* grad, std::int64_t grad_stride, int width) {
   // Or one could meet a barrier two rounds behind, whose parity is the same.
-  static_assert(copiers <= std::extent_v<decltype(ring.full)>);
+  static_assert(copiers <= Ring::stages);
   using Lanes = strip::Pieces<Grad, 1>;
   const Lanes lanes(width);
   constexpr int rows = Ring::stage_rows;
@@ -98,7 +96,8 @@ __device__ void copy_runs(Ring& ring, int copier, const LongRun* runs, int count
 /// How many long runs a group has, which it puts into `runs`; some may turn out to have no rows. By all warps
 /// of a block, which then see them all. A run is long if more than `long_run` rows are in it: then a boundary
 /// lies in it, and so does a place half a long run before or behind that. First looks at those, then
-/// searches: three to five loads that wait for each other. `meanwhile` is done during the first.
+/// searches: three loads or more that wait for each other, of 4,096 tokens at most five. `meanwhile` is done
+/// during the first.
 template <class Grad, class Weight, class Index, class Meanwhile>
 __device__ int search_long_runs(const Job<Grad, Weight, Index>& job, unsigned group, unsigned groups,
                                 LongRun* runs, Meanwhile meanwhile) {
@@ -118,7 +117,7 @@ __device__ int search_long_runs(const Job<Grad, Weight, Index>& job, unsigned gr
   meanwhile();
   // Places that there are not are the first or the last one, and say nothing. No && and no ||, or the
   // compiler loads what stands behind them when it knows what stands before.
-  const bool first = (boundary < tokens) & ((boundary == 0) | (back != id));
+  const bool first = (boundary < tokens) & job.in_range(id) & ((boundary == 0) | (back != id));
   const bool inside_on = (boundary + job.long_run / 2 < tokens) & (half_on == id);
   const bool inside_back = (boundary > 0) & (half_back == id);
   const bool mine = first & (inside_on | inside_back);
@@ -167,7 +166,8 @@ __device__ inline LongRun run_around(int place, unsigned word, unsigned some) {
 }
 
 /// The same where the order is read whole, ids and `positions` at once: one load, or two behind each other
-/// from 513 tokens on. Each warp has `runs` of its own.
+/// from 513 tokens on. Each warp finds them all for itself, into `runs` of its own; each has rows, but its id
+/// may be out of range: to ask for it would be one more load.
 template <class Grad, class Weight, class Index, class Meanwhile>
 __device__ int find_long_runs(const Job<Grad, Weight, Index>& job, unsigned group, unsigned groups,
                               LongRun* runs, std::uint32_t* positions, Meanwhile meanwhile) {
