@@ -120,8 +120,8 @@ __global__ void __launch_bounds__(32 * (folders + copiers), 1)
   const std::int64_t first = std::int64_t{blockIdx.x} * (folders * strip::columns);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int width = static_cast<int>(min(cols - first, std::int64_t{folders * strip::columns}));
-  strip::RowCopier<copiers, T, Ring<T, folders>> copier(ring, max(warp - folders, 0), row_count, width,
-                                                        rows + first, stride);
+  strip::RowCopier<copiers, T, Ring<T, folders>> copier(ring, warp - folders, row_count, width, rows + first,
+                                                        stride);
   if (warp >= folders) copier.begin();
   if (threadIdx.x == 0) ring.init(copiers);
   __syncthreads();
